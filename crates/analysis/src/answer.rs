@@ -243,8 +243,7 @@ fn idle_sentence(run: &Run, analysis: &Analysis, curve: &Curve) -> Option<String
 }
 
 fn lab(analysis: &Analysis) -> Vec<String> {
-    let modes = [Mode::Counted, Mode::RealTime];
-    modes.into_iter().filter_map(|mode| lab_summary(analysis, mode)).collect()
+    Mode::ALL.into_iter().filter_map(|mode| lab_summary(analysis, mode)).collect()
 }
 
 fn lab_summary(analysis: &Analysis, mode: Mode) -> Option<String> {

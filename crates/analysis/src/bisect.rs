@@ -19,9 +19,9 @@ pub enum Side {
 /// A build whose side is unclear is looked at once more, with more pairs.
 const LOOKS: f64 = 2.0;
 
-/// On which side of a step of this size a build is that differs so much from the first of so many; both in one unit. The
-/// interval has its part of the error of the whole search, which asks of the last build, and of as many others as halving
-/// takes.
+/// The side of a step of this size on which a build lies whose cost differs from the first one's by this change, both in one
+/// unit. The interval has its share of the error of the whole search, which compares the last build and as many others as
+/// halving takes.
 pub fn side(step: f64, change: &Estimate, builds: usize) -> Side {
     let (half, questions) = (step / 2.0, 1 + builds.next_power_of_two().ilog2());
     match change.at_level(ERROR / (f64::from(questions) * LOOKS)).interval {

@@ -1,5 +1,13 @@
 //! One variant at one client count: its repetitions together.
 
+impl Cell {
+    /// The mean of one of the figures beyond CPU time, by its name in the JSON.
+    pub fn beyond(&self, name: &str) -> Option<f64> {
+        debug_assert!(BEYOND.iter().any(|(known, _)| *known == name), "no figure is called {name}");
+        self.beyond.get(name).copied()
+    }
+}
+
 use std::collections::BTreeMap;
 
 use model::study::{HostLoad, Mode, Variant};

@@ -31,24 +31,23 @@ pub(crate) fn one_sided(recording: &Reading) -> bool {
     all.any(|each| each.kernel.is_none() != each.hostapd.is_none())
 }
 
-/// Whether kernel and hostapd count so many clients, interface by interface: both, or whichever counts.
+/// Whether the kernel and hostapd count this number of clients, interface by interface: both of them, or whichever counts.
 pub(crate) fn agrees(census: &Census, clients: u32, both: bool) -> Result<(), Conclusion> {
     for each in &census.interfaces {
         let name = &each.name;
-        let silent = match (each.kernel, each.hostapd) {
+        let why = match (each.kernel, each.hostapd) {
             (Some(kernel), Some(hostapd)) if kernel != hostapd => {
                 let kernel = count(kernel, "client");
                 let why = format!("the kernel counts {kernel} on {name}, hostapd {hostapd}");
                 return Err(Conclusion::fail(why));
             }
             (Some(_), Some(_)) => continue,
-            (None, _) => "the kernel",
-            (_, None) => "hostapd",
+            (None, None) if !both => format!("the clients on {name} could not be counted"),
+            _ if !both => continue,
+            (None, _) => format!("the kernel did not count the clients on {name}"),
+            (_, None) => format!("hostapd did not count the clients on {name}"),
         };
-        if both || each.kernel.or(each.hostapd).is_none() {
-            let why = format!("{silent} did not count the clients on {name}");
-            return Err(Conclusion::invalid(why));
-        }
+        return Err(Conclusion::invalid(why));
     }
     let found = count(census.clients(), "client");
     let why = || format!("{found} were associated, {clients} were expected");

@@ -91,8 +91,9 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Limited {
     let comparison = compared.filter(|_| run.versus.is_some());
     let own = comparison.as_ref().map(|one| one.judgement.target());
     let limits = limits(run, baselines, &table);
-    // Of a comparison, trials that could not be made are missing, too.
-    let made = trials.iter().filter(|trial| own.is_none() || trial.reading().is_some());
+    // Of a comparison of cards, trials that could not be made are missing, too.
+    let only_measured = own.is_some() && cards.is_some();
+    let made = trials.iter().filter(|trial| !only_measured || trial.reading().is_some());
     let missing =
         metrics::missing(&run.plan, &made.map(|trial| &trial.planned).collect::<Vec<_>>());
     let targets: Vec<Target> = own.into_iter().chain(limits).chain(missing).collect();
@@ -121,7 +122,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Limited {
     }
 }
 
-const NOTHING: &str = "No result yet: no trial that counts is done.";
+pub(crate) const NOTHING: &str = "No result yet: no trial that counts is done.";
 
 fn invalid(study: &Study, trial: &Trial) -> Option<LeftOut> {
     let why = trial.why_invalid()?.to_owned();

@@ -385,7 +385,7 @@ fn costly_agent(measured: &Measured, cell: &Cell) -> Option<Doubt> {
 }
 
 fn growing_memory(cell: &Cell) -> Option<Doubt> {
-    let growth = cell.beyond.get("rss_growth_kib").copied();
+    let growth = cell.beyond("rss_growth_kib");
     let kib = growth.filter(|growth| *growth >= MEMORY_GROWTH_KIB)?;
     let (kib, name) = (Unit::ONE.plain(kib), name(cell));
     let doubt = Doubt::new(

@@ -40,11 +40,22 @@ const PARTIAL: &str = ".partial";
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: PathBuf,
+    trust: Trust,
+}
+
+/// Which files of an entry are held against their sums before it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    /// All: what is measured is proved by its content.
+    Nothing,
+    /// Those that changed since the entry was last used.
+    Unchanged,
 }
 
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub path: PathBuf,
+    /// Whether it was made now.
     pub made: bool,
     /// What was wrong with the one that was there before, if it had to be thrown away.
     pub damage: Option<String>,
@@ -70,7 +81,18 @@ pub struct Name<'a> {
 impl Cache {
     /// The cache in this folder; it is made when something is put in.
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), trust: Trust::Nothing }
+    }
+
+    /// The same cache for work that measures nothing: a file that did not change since its entry was last used is not
+    /// read again. A bad disk can go unseen so; a changed file cannot, because no program can set its change time.
+    pub fn trusting_unchanged_files(self) -> Self {
+        Self { trust: Trust::Unchanged, ..self }
+    }
+
+    /// The same cache for what lasts: every file is read.
+    pub fn trusting_nothing(&self) -> Self {
+        Self::at(&self.root)
     }
 
     /// The entry, made by `make` (which fills the folder that it is given) if it is not here or is
@@ -82,7 +104,7 @@ impl Cache {
     ) -> Result<Entry, Error> {
         let entries = Entries::create(&self.root, name.kind)?;
         let lock = entries.lock(name.key)?;
-        let damage = match entries.check(name.key) {
+        let damage = match entries.check(name.key, self.trust) {
             Ok(()) => return Ok(entries.entry(name.key, false, None)),
             Err(Unusable::Absent) => None,
             Err(Unusable::Damaged(why)) => Some(why),
@@ -177,14 +199,14 @@ impl Entries {
         }
     }
 
-    fn check(&self, key: &str) -> Result<(), Unusable> {
+    fn check(&self, key: &str, trust: Trust) -> Result<(), Unusable> {
         let damaged =
             |why: String| Unusable::Damaged(format!("{}: {why}", self.0.path_of(key).display()));
         let entry = match self.0.folder(key) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(Unusable::Absent),
             entry => entry.map_err(|error| damaged(error.to_string()))?,
         };
-        check(&entry).map_err(damaged)?;
+        check(&entry, trust).map_err(damaged)?;
         touch(&entry);
         Ok(())
     }
@@ -349,7 +371,7 @@ enum Unusable {
 }
 
 /// An entry is whole when its files are those of its sums, all of them, and no others.
-fn check(entry: &Folder) -> Result<(), String> {
+fn check(entry: &Folder, trust: Trust) -> Result<(), String> {
     let of_sums = |error: String| format!("{SUMS}: {error}");
     let text = entry.read(SUMS, LONGEST_SUMS).map_err(|error| of_sums(error.to_string()))?;
     let sums: BTreeMap<String, Sha256Hex> =
@@ -361,13 +383,28 @@ fn check(entry: &Folder) -> Result<(), String> {
     if let Some(other) = files.find(|file| file.name != SUMS && !sums.contains_key(&file.name)) {
         return Err(format!("{} is not in {SUMS}", other.name));
     }
+    let used = entry.file(SUMS).and_then(|sums| sums.metadata()?.modified());
+    let used = used.map_err(|error| of_sums(error.to_string()))?;
     for (name, expected) in sums {
+        if trust == Trust::Unchanged && is_unchanged(entry, &name, used) {
+            continue;
+        }
         let found = entry.file(&name).and_then(sum_of);
         if found.map_err(|error| format!("{name}: {error}"))? != expected {
             return Err(format!("{name} is not what was written"));
         }
     }
     Ok(())
+}
+
+/// Change times come in ticks of up to 10 ms, so a change right before or after a use could have its time.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Whether a file is as it was when its entry was last used: ctime(3) in inode(7) moves with every write.
+fn is_unchanged(entry: &Folder, name: &str, used: SystemTime) -> bool {
+    let Ok(about) = entry.file(name).and_then(|file| file.metadata()) else { return false };
+    let since = Duration::new(about.ctime() as u64, about.ctime_nsec() as u32) + TICK;
+    SystemTime::UNIX_EPOCH.checked_add(since).is_some_and(|changed| changed < used)
 }
 
 fn seal(partial: &Folder) -> Result<(), Error> {

@@ -111,8 +111,10 @@ pub(crate) fn has_ended_within(child: &Child, limit: Duration) -> bool {
 /// Asks a program to end and waits until it has: it then cleans up behind itself, which a kill would
 /// not let it do.
 pub(crate) fn ask_to_end(child: &mut Child) {
-    let after_signal = Duration::from_secs(3600);
-    see_off(child, Leave { by_itself: Duration::ZERO, after_signal, with_group: false });
+    if let Some(pid) = Pid::from_raw(child.id().cast_signed()) {
+        let _ = kill_process(pid, Signal::TERM);
+    }
+    let _ = child.wait();
 }
 
 pub fn describe() -> Host {

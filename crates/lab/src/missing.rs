@@ -29,7 +29,7 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// What of a study's trials need the cache lacks. An image whose programs cannot be found is lacking too; a device and
+    /// What the cache lacks of what a study's trials need. An image whose programs cannot be found is lacking too; a device and
     /// this machine need nothing to be made.
     pub fn of(lab: &Lab, study: &Study, trials: &[PlannedTrial]) -> Self {
         let AccessPoint { arch, radios, packages, .. } = &study.access_point;

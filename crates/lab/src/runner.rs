@@ -85,9 +85,13 @@ pub fn refuse_nothing(file: &StudyFile, plan: &[PlannedTrial]) -> Result<(), Err
         return Ok(());
     }
     let (name, changes) = (&file.name, file.overrides.join(" and "));
-    Err(Error::Usage(format!(
-        "no trial of the study `{name}` is left with {changes}; leave one of these out, or choose others"
-    )))
+    Err(Error::Usage(if changes.is_empty() {
+        format!("the study `{name}` has no trial: no variant is measured in any of its cells")
+    } else {
+        format!(
+            "no trial of the study `{name}` is left with {changes}; leave one of these out, or choose others"
+        )
+    }))
 }
 
 /// Resumes a run that was interrupted, if the lab is what it was. What could not be measured then is measured again.

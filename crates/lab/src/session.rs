@@ -96,7 +96,7 @@ fn measure(
     let mut reading = listen(&mut machine, &planned.order, kept.files, kept.cost)?;
     if let Some(model) = model {
         let counted = count(model, &planned.order, &mut reading);
-        // Its file is needed no more.
+        // Its file is no longer needed.
         let _ = fs::remove_file(model.counts());
         counted.map_err(Failure::from)?;
     }

@@ -113,7 +113,7 @@ fn every_command_is_ours_or_is_marked_with_a_reason() {
         };
         let program = command.split_whitespace().next().unwrap_or_default();
         let is_right = match kind {
-            // A guide's device is nobody's: a command that names one would call whoever has that address here.
+            // The device in a guide is made up: a command with its address could reach a real machine here.
             "run" => PROGRAMS.contains(&program) && !command.contains(" --on "),
             "long" | "not run" => !reason.is_empty(),
             _ => false,

@@ -110,7 +110,7 @@ struct WrittenCache {
 }
 
 impl Cache {
-    /// A cache of this size, with so many ways a set and lines of so many bytes; else why there is none, in one line.
+    /// A cache of this size, with these ways per set and bytes per line; the error says in one line why there can be none.
     pub fn new(size: Size, ways: u32, line: u32) -> Result<Self, String> {
         if !line.is_power_of_two() || !LINES.contains(&line) {
             return Err(format!(

@@ -13,17 +13,13 @@ use crate::name::Sha256Hex;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Parts<T> {
     /// The root file system, a tar.
-    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rootfs: Option<T>,
-    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<T>,
     /// The kernel's modules, a folder, where the root has none.
-    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub modules: Option<T>,
-}
-
-fn none<T>() -> Option<T> {
-    None
 }
 
 /// The files, as a study or the command line names them.

@@ -23,7 +23,7 @@ impl Span {
         Self(seconds * 1_000_000_000)
     }
 
-    /// So many seconds, as what a key has where nothing is said.
+    /// `N` seconds, as a key's default.
     pub(crate) const fn seconds<const N: u64>() -> Self {
         Self::from_secs(N)
     }
@@ -76,7 +76,7 @@ pub(crate) fn in_units(number: u64, units: &[(&str, u64)], of_zero: &str) -> Str
 /// A whole number and one of these units.
 pub(crate) fn of_units(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
-    let (_, size) = units.iter().find(|(name, _)| *name == unit.trim())?;
+    let (_, size) = units.iter().find(|(name, _)| *name == unit.trim_start())?;
     number.parse::<u64>().ok()?.checked_mul(*size)
 }
 

@@ -217,7 +217,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// A number that a key has where nothing is said.
+/// `N`, as a key's default.
 pub(crate) fn number<const N: u32>() -> u32 {
     N
 }

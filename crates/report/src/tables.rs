@@ -242,14 +242,13 @@ pub(crate) fn beyond(analysis: &Analysis) -> Table {
     let mut rows = Table::of("The subject beyond CPU time, means", cells)
         .head("variant", "", |cell| cell.variant.clone())
         .number("clients", "", |cell| cell.clients.to_string());
-    let of = |cell: &Cell, name| cell.beyond.get(name).copied();
     for (title, unit, name, decimals) in columns {
-        rows = rows.number(title, unit, |cell| fixed(of(cell, name), decimals));
+        rows = rows.number(title, unit, |cell| fixed(cell.beyond(name), decimals));
     }
     rows.number("instructions", "million/s", |cell| {
-        plain(Unit::MILLIONTH, of(cell, "subject_instructions_per_second"))
+        plain(Unit::MILLIONTH, cell.beyond("subject_instructions_per_second"))
     })
-    .number("machine busy", "%", |cell| plain(Unit::PER_CENT, of(cell, "machine_busy")))
+    .number("machine busy", "%", |cell| plain(Unit::PER_CENT, cell.beyond("machine_busy")))
     .table()
 }
 

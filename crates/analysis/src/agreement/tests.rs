@@ -223,6 +223,17 @@ fn programs_that_report_clients_in_their_own_words_are_confirmed_by_each_other()
 }
 
 #[test]
+fn the_clocks_of_the_kernel_and_of_hostapd_are_a_second_apart_at_most() {
+    for (seconds, holds) in [("89", true), ("91", true), ("92", false), ("88", false)] {
+        let iw = IW.replace("time:\t90 s", &format!("time:\t{seconds} s"));
+        assert_eq!(of(&said(&iw, (kernel(), HOSTAPD))).is_ok(), holds, "iw {seconds}");
+        let hostapd = HOSTAPD.split_once('\n').unwrap().1;
+        let hostapd = hostapd.replace("time=90", &format!("time={seconds}"));
+        assert_eq!(of(&said(&hostapd, (kernel(), HOSTAPD))).is_ok(), holds, "hostapd {seconds}");
+    }
+}
+
+#[test]
 fn nothing_is_compared_with_nothing() {
     let all = said(BRIEF, (kernel(), HOSTAPD));
     let mut empty = said("\n", (StationList::default(), ""));

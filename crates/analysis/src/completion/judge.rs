@@ -6,7 +6,6 @@
 use model::{
     card::{CardReading, Period},
     cell::Cell,
-    name::VariantName,
     verdict::{Difference, Expect},
 };
 
@@ -22,12 +21,12 @@ use crate::{
 pub(super) fn all(groups: &Groups<'_>) -> Vec<Versus> {
     if let Some(asked) = &groups.run.versus {
         let cell = groups.cells.iter().find(|cell| cell.name == asked.cell);
-        let sides = [&asked.base, &asked.variant].map(|side| VariantName::literal(side));
-        return cell.and_then(|at| versus(groups, at, sides.each_ref())).into_iter().collect();
+        let sides = [asked.base.as_str(), &asked.variant];
+        return cell.and_then(|at| versus(groups, at, sides)).into_iter().collect();
     }
-    let mut variants = groups.variants().map(|variant| &variant.name);
+    let mut variants = groups.variants().map(|variant| variant.name.as_str());
     let Some(base) = variants.next() else { return Vec::new() };
-    let others: Vec<&VariantName> = variants.collect();
+    let others: Vec<&str> = variants.collect();
     let tried =
         |at: &Cell, other| groups.blocks(at, base).is_some() && groups.blocks(at, other).is_some();
     let of = |at| {
@@ -37,7 +36,7 @@ pub(super) fn all(groups: &Groups<'_>) -> Vec<Versus> {
     groups.cells.iter().flat_map(of).collect()
 }
 
-fn versus(groups: &Groups<'_>, at: &Cell, sides: [&VariantName; 2]) -> Option<Versus> {
+fn versus(groups: &Groups<'_>, at: &Cell, sides: [&str; 2]) -> Option<Versus> {
     let [bases, variants] = sides.map(|side| groups.blocks(at, side));
     let both = bases.zip(variants).into_iter();
     let pairs = both.flat_map(|(bases, variants)| {
@@ -51,9 +50,9 @@ fn versus(groups: &Groups<'_>, at: &Cell, sides: [&VariantName; 2]) -> Option<Ve
 }
 
 /// What a study asks of two variants in one cell. A strategy against itself is to be the same.
-fn question(groups: &Groups<'_>, at: &Cell, sides: [&VariantName; 2], has_task: bool) -> Question {
+fn question(groups: &Groups<'_>, at: &Cell, sides: [&str; 2], has_task: bool) -> Question {
     let subject = if has_task { "the task" } else { "the transmit path" };
-    let mut plain = Question::of_sides(&groups.run.study, sides.map(|side| side.as_str()), subject);
+    let mut plain = Question::of_sides(&groups.run.study, sides, subject);
     let rate = at.card.map_or(0, |card| card.rate);
     plain.at = format!("at {rate} frames/s of {}", load_of(at));
     if let Some(asked) = &groups.run.versus {

@@ -6,7 +6,7 @@ use model::{
     card::{CardReading, Latency},
     cell::{Card, Cell},
     figure::Figure,
-    name::{CellName, VariantName},
+    name::CellName,
     run::Run,
     study::Variant,
     trial::{TASK_ALONE, Trial, Turn},
@@ -30,7 +30,8 @@ pub(super) struct Groups<'a> {
     pub(super) run: &'a Run,
     /// The cells with a card: by place, then in the study's order.
     pub(super) cells: Vec<Cell>,
-    measured: BTreeMap<(CellName, VariantName), Blocks<'a>>,
+    /// By cell and the variant's name.
+    measured: BTreeMap<(CellName, String), Blocks<'a>>,
 }
 
 impl<'a> Groups<'a> {
@@ -44,7 +45,7 @@ impl<'a> Groups<'a> {
             let card = trial.reading().and_then(|reading| reading.card.as_deref());
             let Some(card) = card.filter(|card| card.window_ns > 0) else { continue };
             let id = &trial.planned.id;
-            let group = measured.entry((id.cell.clone(), id.variant.clone())).or_default();
+            let group = measured.entry((id.cell.clone(), id.variant.to_string())).or_default();
             group.insert(id.repetition - 1, card);
         }
         Self { run, cells, measured }
@@ -55,11 +56,11 @@ impl<'a> Groups<'a> {
         self.run.study.variants.iter().filter(|variant| variant.strategy.is_some())
     }
 
-    pub(super) fn blocks(&self, cell: &Cell, variant: &VariantName) -> Option<&Blocks<'a>> {
-        self.measured.get(&(cell.name.clone(), variant.clone()))
+    pub(super) fn blocks(&self, cell: &Cell, variant: &str) -> Option<&Blocks<'a>> {
+        self.measured.get(&(cell.name.clone(), variant.to_owned()))
     }
 
-    fn estimate(&self, figure: Figure, cell: &Cell, variant: &VariantName) -> Option<Estimate> {
+    fn estimate(&self, figure: Figure, cell: &Cell, variant: &str) -> Option<Estimate> {
         let values = values(figure, &cell.card?, self.blocks(cell, variant)?);
         Estimate::of(&values)
     }
@@ -67,8 +68,7 @@ impl<'a> Groups<'a> {
     /// The task alone, in whichever cell of the same load and place it was made.
     fn alone(&self, cell: &Cell) -> Blocks<'a> {
         let like = self.cells.iter().filter(|one| is_of_one_load(one, cell));
-        let name = VariantName::literal(TASK_ALONE);
-        let groups = like.filter_map(|one| self.blocks(one, &name));
+        let groups = like.filter_map(|one| self.blocks(one, TASK_ALONE));
         groups.flatten().map(|(block, card)| (*block, *card)).collect()
     }
 
@@ -145,21 +145,22 @@ pub(super) fn all(groups: &Groups<'_>, versus: &[Versus]) -> Vec<Point> {
         .filter_map(|load| saturation(groups, load))
         .collect();
     for (cell, variant, rows) in full {
-        let is_it = |point: &&mut Point| point.cell.name == cell && point.variant == variant;
-        points.iter_mut().filter(is_it).for_each(|point| point.rows.extend(rows.clone()));
+        let mut all = points.iter_mut();
+        let found = all.find(|one| one.cell.name == cell && one.variant == variant);
+        found.into_iter().for_each(|point| point.rows.extend_from_slice(&rows));
     }
     points
 }
 
+/// Where rows of a variant in a cell are of.
+fn at(groups: &Groups<'_>, cell: &Cell, variant: &str) -> metrics::Point {
+    let (name, variant) = (name_of(&groups.run.study, cell), variant.to_owned());
+    metrics::Point { name, places: cell.labels(), variant, ..metrics::Point::default() }
+}
+
 fn point(groups: &Groups<'_>, versus: &[Versus], cell: &Cell, variant: &Variant) -> Option<Point> {
     let (blocks, card) = (groups.blocks(cell, &variant.name)?, cell.card?);
-    let name = name_of(&groups.run.study, cell);
-    let at = metrics::Point {
-        places: cell.labels(),
-        variant: variant.name.to_string(),
-        name,
-        ..metrics::Point::default()
-    };
+    let at = at(groups, cell, &variant.name);
     let of = |figure| Metric::of_values(&at, figure, values(figure, &card, blocks));
     let mut point = Point {
         cell: cell.clone(),
@@ -177,8 +178,7 @@ fn point(groups: &Groups<'_>, versus: &[Versus], cell: &Cell, variant: &Variant)
         Some(of_it.relative?.shifted(1.0))
     };
     let over = |figure, estimate| Metric::over(&at, figure, estimate);
-    let base = versus.map(|judgement| VariantName::literal(&judgement.base));
-    let base = base.and_then(|base| groups.estimate(Figure::P50, cell, &base));
+    let base = versus.and_then(|judged| groups.estimate(Figure::P50, cell, &judged.base));
     let median = point.of(Figure::P50).zip(base).and_then(|(own, base)| ratio(own, base));
     let (faults, words) = faults(blocks);
     let more = [
@@ -313,13 +313,7 @@ fn saturation(groups: &Groups<'_>, load: &[Point]) -> Option<(CellName, String, 
             share(Figure::Path)
         )
     });
-    let row = offered.rows.first()?;
-    let at = metrics::Point {
-        name: row.point.clone(),
-        places: row.places.clone(),
-        variant: row.variant.clone(),
-        ..metrics::Point::default()
-    };
+    let at = at(groups, &offered.cell, &offered.variant);
     let rows = vec![
         Metric::over(&at, Figure::FullRate, Some(by_waiting)),
         Metric::over(&at, Figure::SaturationError, Some(error)).because(cause),

@@ -314,6 +314,17 @@ fn answered(run: &Run, trials: &[Trial]) -> (crate::verdicts::Judgement, Limited
     (completion.comparison.clone().unwrap().judgement, completion)
 }
 
+/// The sides of a comparison are text of a run folder that may come from anywhere.
+#[test]
+fn a_comparison_of_sides_that_are_no_variants_of_the_run_has_no_verdict() {
+    for name in ["../x", "", "\u{1b}[2J", "polling"] {
+        let (mut run, trials) = compared("busy", "event", 1);
+        run.versus.as_mut().unwrap().base = name.to_owned();
+        let (found, _) = answered(&run, &trials);
+        assert_eq!((found.verdict, found.pairs), (Verdict::Invalid, 0), "{name}");
+    }
+}
+
 #[test]
 fn a_comparison_answers_its_question_and_keeps_what_every_comparison_keeps() {
     let (run, trials) = compared("busy", "event", 1);

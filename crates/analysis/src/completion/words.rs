@@ -6,6 +6,7 @@ use model::figure::Figure;
 use super::{Completion, Point};
 use crate::{
     headline::{Bar, Headline, against},
+    limited::NOTHING,
     metrics::Measure,
     quantity::{percent, rounded},
 };
@@ -20,6 +21,9 @@ impl Completion {
                 variants.push(&point.variant);
             }
         }
+        // What the others are compared with is the study's first one, wherever it was tried.
+        let base = self.versus.first().map(|one| one.judgement.base.as_str());
+        variants.sort_by_key(|variant| Some(*variant) != base);
         Some((place, variants))
     }
 
@@ -37,7 +41,9 @@ impl Completion {
             format!("at {} frames/s of {} bytes", point.card.rate, point.card.bytes)
         };
         let each = self.heaviest_each();
-        let Some((base, others)) = each.split_first() else { return Headline::default() };
+        let Some((base, others)) = each.split_first() else {
+            return Headline::plain(NOTHING.to_owned());
+        };
         let cheapest = others.iter().min_by(|a, b| path(a).total_cmp(&path(b)));
         let side = |point: &Point| {
             Bar::new(&point.variant, path(point), format!("{} of a core", percent(point)))
@@ -68,20 +74,26 @@ impl Completion {
 
     pub(crate) fn answer(&self) -> Vec<String> {
         let heaviest = self.heaviest_each();
-        let place = heaviest.first().map_or("", |point| point.cell.place());
+        let place = self.points.first().map_or("", |point| point.cell.place());
         let here = |point: &&Point| point.cell.place() == place && point.card.task.is_some();
-        let tasks: Vec<Point> = self.points.iter().filter(here).cloned().collect();
+        let tasks: Vec<&Point> = self.points.iter().filter(here).collect();
         let tasks = tasks.chunk_by(|one, other| one.cell.name == other.cell.name);
-        let latency = each(&heaviest, Figure::P50, |point, p50| {
+        let mut timed = heaviest.clone();
+        timed.retain(|point| point.mean(Figure::P50).is_some());
+        let latency = each(&timed, Figure::P50, |point, p50| {
             format!("{:.0} µs under {}", 1e6 * p50, point.variant)
         });
         let rate = heaviest.first().map_or(0, |point| point.card.rate);
         let latency = format!("The median frame is through at {rate}/s after {latency}.");
         let frames = self.of_frames(&heaviest).into_iter();
-        frames
+        let mut answer: Vec<String> = frames
             .chain(tasks.filter_map(|points| self.of_task(points)))
-            .chain((heaviest.len() > 1).then_some(latency))
-            .collect()
+            .chain((timed.len() > 1).then_some(latency))
+            .collect();
+        if answer.is_empty() {
+            answer.push(NOTHING.to_owned());
+        }
+        answer
     }
 
     fn of_frames(&self, heaviest: &[&Point]) -> Option<String> {
@@ -112,14 +124,13 @@ impl Completion {
     }
 
     /// How much longer a task takes with each variant in one cell.
-    fn of_task(&self, points: &[Point]) -> Option<String> {
+    fn of_task(&self, points: &[&Point]) -> Option<String> {
         let point = points.first()?;
         let is_it = |place: &str, load: &str| place == point.cell.place() && load == point.load();
         let alone = self.alone.iter().find(|one| is_it(&one.place, &one.load))?;
-        let slowed =
-            each(&points.iter().collect::<Vec<_>>(), Figure::Slowdown, |point, slowdown| {
-                format!("{slowdown:.3} × with {}", point.variant)
-            });
+        let slowed = each(points, Figure::Slowdown, |point, slowdown| {
+            format!("{slowdown:.3} × with {}", point.variant)
+        });
         let bus = point.card.bus_word.map_or(String::new(), |word| {
             format!(" over a bus that takes {:.2} µs for 16 bits", word.as_nanos() as f64 / 1e3)
         });

@@ -21,7 +21,7 @@ pub(super) fn gate(evidence: &Evidence) -> Gate {
         let claim: Vec<&PlannedTrial> = all.iter().copied().filter(is_claim).collect();
         (mode, if claim.is_empty() { all } else { claim })
     };
-    let modes = [Mode::Counted, Mode::RealTime].map(of).into_iter();
+    let modes = Mode::ALL.map(of).into_iter();
     let planned = modes.filter(|(_, planned)| !planned.is_empty());
     together(
         "machine",

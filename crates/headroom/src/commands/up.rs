@@ -42,7 +42,8 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
     check(flags.clients, flags.radios)?;
     flags.forward.map_or(Ok(()), is_free)?;
     let programs = flags.with.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let lab = options.lab_apart_from_output()?;
+    let mut lab = options.lab_apart_from_output()?;
+    lab.cache = lab.cache.trusting_unchanged_files();
     let image = image::obtain(&lab, &[])?;
     let mode = match flags.mode {
         ModeWord::Counted => Mode::Counted,

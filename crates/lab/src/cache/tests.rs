@@ -14,6 +14,7 @@ fn never(_: &Path) -> Result<(), Error> {
     panic!("made a second time")
 }
 
+/// An empty cache, as long as its folder lives.
 fn empty() -> (tempfile::TempDir, Cache) {
     let root = tempfile::tempdir().unwrap();
     let cache = Cache::at(root.path());
@@ -39,6 +40,23 @@ fn a_damaged_entry_is_made_again_and_the_damage_reported() {
     assert!(entry.made);
     assert!(entry.damage.unwrap().ends_with("content is not what was written"));
     assert_eq!(fs::read(path.join("content")).unwrap(), b"hello");
+}
+
+#[test]
+fn a_cache_that_trusts_unchanged_files_reads_only_those_that_changed() {
+    let root = tempfile::tempdir().unwrap();
+    let cache = Cache::at(root.path()).trusting_unchanged_files();
+    let path = cache.obtain(NAME, fill).unwrap().path;
+    let used = |at| File::open(path.join(SUMS)).unwrap().set_modified(at).unwrap();
+    // The damage is older than the last use: no one looks.
+    fs::write(path.join("content"), "hellO").unwrap();
+    used(SystemTime::now() + Duration::from_secs(60));
+    assert!(!cache.obtain(NAME, never).unwrap().made);
+    // That use set the time back to now, and so the change may be newer.
+    assert!(cache.obtain(NAME, fill).unwrap().damage.is_some());
+    fs::write(path.join("content"), "hellO").unwrap();
+    used(SystemTime::now() + Duration::from_secs(60));
+    assert!(Cache::at(root.path()).obtain(NAME, fill).unwrap().made, "others look always");
 }
 
 #[test]

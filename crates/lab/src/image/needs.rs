@@ -24,8 +24,8 @@ const fn need(
     Need { module, text, option, what }
 }
 
-/// Each in the order in which its absence would stop a boot. The radios are told how many they are when their module is
-/// loaded.
+/// Each in the order in which its absence would stop a boot. The simulated radios must be a module: their
+/// number is set when it is loaded.
 const NEEDS: [Need; 8] = [
     need("", "unpack rootfs image as initramfs", "CONFIG_BLK_DEV_INITRD", "a root in memory"),
     need("", "cgroup2", "CONFIG_CGROUPS", "CPU time of groups"),

@@ -70,7 +70,7 @@ impl Origin<'_> {
                 let debian = whole_base(lab, port(lab), &[])?;
                 let key = self.key(lab).ok_or_else(|| Error::ImageLacks("base".to_owned()))?;
                 let name = Name { kind: FIRMWARE, key: &key };
-                let made = lab.cache.obtain(name, |folder| match source {
+                let made = lab.cache.trusting_nothing().obtain(name, |folder| match source {
                     FirmwareSource::Recorded(_) => {
                         let why =
                             "the firmware that this run was begun on is no longer in the cache";

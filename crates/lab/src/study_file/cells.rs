@@ -59,7 +59,8 @@ pub(super) fn check(study: &Study, lines: Lines<'_>) -> Checked {
         cell(study, lines, &path, entry).map_err(within(&path))?;
     }
     if let Some(name) = study.cells_of_one_name().first() {
-        ensure!(false, "cell", "two cells are called `{name}`; give one of them a `name`");
+        let why = format!("two cells are called `{name}`; give one of them a `name`");
+        return Err(("cell".to_owned(), why));
     }
     if study.is_of_clients() {
         return Ok(());
@@ -179,8 +180,12 @@ fn cell(study: &Study, lines: Lines<'_>, path: &str, entry: &CellEntry) -> Check
     let applications: Vec<&str> = study.applications.iter().map(|one| one.name.as_str()).collect();
     let variants: Vec<&str> = study.variants.iter().map(|one| one.name.as_str()).collect();
     let named = |key: &str, what: &str, name: &str, all: &[&str]| -> Checked {
-        let meant = nearest::or_all(name, all, "there are:");
-        ensure!(all.contains(&name), key, "no [[{what}]] is named `{name}`; {meant}");
+        ensure!(
+            all.contains(&name),
+            key,
+            "no [[{what}]] is named `{name}`; {}",
+            nearest::or_all(name, all, "there are:")
+        );
         Ok(())
     };
     entry.traffic.iter().try_for_each(|name| named("traffic", "traffic", name, &traffics))?;

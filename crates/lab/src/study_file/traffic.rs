@@ -65,8 +65,7 @@ pub(super) fn traffic(traffic: &Traffic, window: Span) -> Checked {
             "{streams} streams; iperf3 has 1 to {MOST_STREAMS}"
         );
     }
-    let is_traffic = probes > MOST_PROBES;
-    ensure!(!is_traffic, "probes", "{probes} probes in a second; at most {MOST_PROBES}");
+    ensure!(probes <= MOST_PROBES, "probes", "{probes} probes in a second; at most {MOST_PROBES}");
     let Some((on, off)) = traffic.bursts else { return Ok(()) };
     let has_both = on.as_nanos() > 0 && off.as_nanos() > 0;
     ensure!(has_both, "bursts", "a burst and a pause are longer than 0s");

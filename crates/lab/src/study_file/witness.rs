@@ -35,8 +35,8 @@ impl Rules<'_> {
         ensure!(drain <= DRAIN, "witness.drain", "`drain`: {drain}; a study has at most {DRAIN}");
         let variants = self.study.variants.iter();
         let loads = variants.filter_map(|one| Some((one, self.study.load_of(one)?)));
-        let is_idle = loads.clone().next().is_none();
-        ensure!(!is_idle, at, "no variant has a load, so there is no reply to check");
+        let has_load = loads.clone().next().is_some();
+        ensure!(has_load, at, "no variant has a load, so there is no reply to check");
         for (variant, load) in loads {
             let (name, holds) = (&variant.name, plan::rounds_in(window, load));
             ensure!(

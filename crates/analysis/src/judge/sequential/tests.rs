@@ -1,9 +1,13 @@
-//! When comparisons stop. That looking often does not make them wrong more often is in [`super::super::tests`].
+//! When comparisons stop, and that looking often does not make them wrong more often.
 
-use model::verdict::Expect;
+use model::{random::Random, verdict::Expect};
 
 use super::*;
-use crate::judge::test_data::{compared, pairs, recording, versus};
+use crate::{
+    judge::test_data::{compared, pairs, recording, versus},
+    paired::Paired,
+    stats::t_quantile_at,
+};
 
 fn up_to(values: &[(f64, f64)], expect: Expect) -> (Run, Vec<Trial>) {
     let (mut run, trials) = compared(values);
@@ -76,4 +80,46 @@ fn what_more_pairs_cannot_change_ends_at_once_and_without_a_comparison_there_is_
     assert_eq!((found.is_over, found.judgement.finding), (true, Finding::NotComparable));
     run.versus = None;
     assert!(!is_decided(&run, &trials));
+}
+
+/// The mean of these differences by its standard error: what the interval of the rule compares
+/// with a quantile. The quantiles of a simulation are the same every time, so they are computed once.
+fn t(pairs: &[(f64, f64)]) -> f64 {
+    let n = pairs.len() as f64;
+    let differences = || pairs.iter().map(|(variant, base)| variant - base);
+    let mean = differences().sum::<f64>() / n;
+    let squares: f64 = differences().map(|one| (one - mean).powi(2)).sum();
+    mean / (squares / (n - 1.0) / n).sqrt()
+}
+
+#[test]
+fn the_simulation_asks_what_the_rule_asks() {
+    let pairs = pairs(8, 0.002, 0.002, 9);
+    let level = 0.01;
+    let interval = Paired::of(&pairs, level).unwrap().absolute;
+    let estimate = t_quantile_at(7, 1.0 - level / 2.0);
+    assert_eq!(interval.differs_from_zero(), t(&pairs).abs() > estimate);
+    let half = interval.interval.unwrap().half();
+    assert!((interval.mean / half * estimate - t(&pairs)).abs() < 1e-9);
+}
+
+/// The share of experiments without any effect in which some look calls the sides different.
+fn wrong(experiments: u32, looks: &[u32], level: f64) -> f64 {
+    let quantile =
+        |look: &u32| (*look as usize, t_quantile_at(*look as usize - 1, 1.0 - level / 2.0));
+    let looks: Vec<_> = looks.iter().map(quantile).collect();
+    let mut random = Random::seeded(2026);
+    let wrong = (0..experiments).filter(|_| {
+        let pairs = pairs(24, 0.0, 0.01, random.bits());
+        looks.iter().any(|(look, quantile)| t(&pairs[..*look]).abs() > *quantile)
+    });
+    wrong.count() as f64 / f64::from(experiments)
+}
+
+#[test]
+fn over_all_looks_together_the_same_twice_is_called_different_in_at_most_one_of_twenty() {
+    let looks = Pairs::UpTo(24).looks();
+    let rate = wrong(4000, &looks, ERROR / looks.len() as f64);
+    assert!(rate <= 0.05, "{rate}");
+    assert!(rate > 0.005, "{rate}: looks that see nothing at all prove nothing");
 }

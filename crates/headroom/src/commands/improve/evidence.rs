@@ -31,7 +31,7 @@ pub(super) fn of(
     let evidence = |judgement: &Judgement| {
         let memory = |name: &str| {
             [&judgement.base, &judgement.variant]
-                .map(|variant| analysis.cell(variant, judgement.clients)?.beyond.get(name).copied())
+                .map(|variant| analysis.cell(variant, judgement.clients)?.beyond(name))
         };
         Evidence {
             broken: broken(recorded, judgement),
