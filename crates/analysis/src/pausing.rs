@@ -33,6 +33,11 @@ const SETTLE: Span = Span::from_secs(2);
 const STILL: f64 = 0.001;
 /// Who is shown to cause no more than this share causes nothing that matters. Without a bound below it nothing is shown.
 const LITTLE: f64 = 0.05;
+/// A control that moves by up to this part of a share does not change that the consumer causes it: what is judged is what
+/// the share has beyond the control's.
+const OF_SHARE: f64 = 0.01;
+/// And by up to this, not that a consumer causes no more than `LITTLE`.
+const OF_NOTHING: f64 = LITTLE / 5.0;
 /// Shares that are more than all of it by less than this are rounding, and how the subject's CPU moves by itself.
 const ROUNDING: f64 = 0.05;
 
@@ -353,25 +358,30 @@ fn verdict(
     let Some(share) = estimate.interval else {
         return (Verdict::Invalid, "one trial has no interval; measure six".to_owned());
     };
-    let still = |sham: Interval| sham.holds(0.0) || (-STILL <= sham.low && sham.high <= STILL);
+    let Some((sham, moved)) = figures.sham_share.and_then(|sham| Some((sham, sham.interval?)))
+    else {
+        return (Verdict::Invalid, "there is no control to compare with".to_owned());
+    };
+    let is_still = |within: f64| moved.holds(0.0) || (-within <= moved.low && moved.high <= within);
     let own = || spans.and_then(|spans| own_period(estimate.mean, cell, spans));
-    match figures.sham_share.map(|sham| (sham, sham.interval)) {
-        None | Some((_, None)) => {
-            (Verdict::Invalid, "there is no control to compare with".to_owned())
+    let causes = |beyond: Interval| share.low > 0.0 && estimate.mean > STILL && beyond.low > 0.0;
+    match beyond {
+        Some(beyond) if causes(beyond) && is_still(STILL.max(share.low * OF_SHARE)) => {
+            match asked(cell).map(Err).or_else(|| own().map(Ok)) {
+                None => (Verdict::Pass, String::new()),
+                Some(Ok(_)) if beyond.high <= LITTLE => (Verdict::Fail, String::new()),
+                Some(Ok(why) | Err(why)) => (Verdict::Invalid, why),
+            }
         }
-        Some((sham, Some(interval))) if !still(interval) => {
+        Some(beyond) if beyond.high <= LITTLE && is_still(OF_NOTHING) => {
+            (Verdict::Fail, String::new())
+        }
+        _ if !is_still(STILL) => {
             let moved = Unit::PER_CENT.with_interval(&sham);
             let why = format!("the control moved too, by {moved}: stopping anything shows there");
             (Verdict::Invalid, own().unwrap_or(why))
         }
-        Some(_) => match beyond {
-            Some(beyond) if share.low > 0.0 && estimate.mean > STILL && beyond.low > 0.0 => {
-                let why = asked(cell).or_else(own);
-                why.map_or_else(|| (Verdict::Pass, String::new()), |why| (Verdict::Invalid, why))
-            }
-            Some(beyond) if beyond.high <= LITTLE => (Verdict::Fail, String::new()),
-            beyond => (Verdict::Invalid, undecided(&estimate, beyond, figures.trials)),
-        },
+        beyond => (Verdict::Invalid, undecided(&estimate, beyond, figures.trials)),
     }
 }
 

@@ -159,6 +159,21 @@ fn what_is_no_effect_fails_and_a_control_that_moves_makes_it_invalid() {
     }
 }
 
+/// Of the share or of what counts as nothing, this is so little that it decides nothing.
+#[test]
+fn a_control_that_hardly_moves_changes_no_conclusion() {
+    for (stopped, verdict) in [(0.0, Verdict::Pass), (1_003.0, Verdict::Fail)] {
+        let (run, trials) = paused(&[
+            [1_000.0, stopped, 1_003.0],
+            [1_000.0, stopped, 1_002.0],
+            [1_000.0, stopped, 1_003.0],
+        ]);
+        let found = only(&run, &trials);
+        assert_eq!(found.verdict, verdict, "{}", found.sentence);
+        assert!(found.sham_share.unwrap().interval.unwrap().high < -STILL);
+    }
+}
+
 #[test]
 fn two_trials_whose_control_says_nothing_decide_nothing_and_whom_the_subject_asks_is_no_cause() {
     let (run, trials) = paused(&[[1_000.0, 0.0, 1_351.0], [1_000.0, 0.0, 799.0]]);
