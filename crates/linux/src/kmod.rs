@@ -1,6 +1,6 @@
 //! Kernel modules: loading one from its file.
 //!
-//! Talks to `finit_module`. It resolves no dependencies and searches no folders: whoever calls it knows the order.
+//! Talks to `finit_module` (3.8). It resolves no dependencies and searches no folders: the caller knows the order.
 
 use std::{ffi::CString, fs::File, io, path::Path};
 

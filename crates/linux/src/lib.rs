@@ -3,7 +3,7 @@
 //! All of headroom's `unsafe` is here, each block with the truth that makes it sound. This crate
 //! holds no policy, no default and no nouns of headroom; it prints nothing and starts no thread.
 //!
-//! Each module's header names its interface, and the kernel that it needs where that is a newer one.
+//! Each module's header names its interface, and the first kernel that has it where that is newer than 2.6.20.
 //!
 //! [`error`] puts an error and its causes into one line.
 

@@ -1,7 +1,7 @@
 //! Netlink: one socket, requests out, messages and attributes in.
 //!
 //! It knows the shape of messages; [`crate::nl80211`] and [`crate::link`] know what they mean. Every message is the
-//! reply to a request; who listens to a multicast group reads its datagrams itself.
+//! reply to a request; a listener to a multicast group ([`crate::nl80211::Mlme`]) reads its datagrams itself.
 //!
 //! Layout: <https://docs.kernel.org/userspace-api/netlink/intro.html>.
 

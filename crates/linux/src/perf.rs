@@ -9,7 +9,8 @@
 //! What an event has put in place the kernel takes back when its descriptor is closed, but for a probe's line in tracefs
 //! ([`tracing`]).
 //!
-//! Formats: `perf_event_open(2)`, `include/uapi/linux/perf_event.h`.
+//! Formats: `perf_event_open(2)`, `include/uapi/linux/perf_event.h`. Minimum kernel: 2.6.31; 3.14 for probes, 5.2 where
+//! tracefs is not mounted.
 
 pub mod attached;
 pub mod attributes;

@@ -1,7 +1,7 @@
 //! Starts a program at a place: control groups, a network namespace, a session, a scheduling class, CPUs.
 //!
 //! Talks to the system calls of process creation. Everything is prepared before the fork; between fork and
-//! exec only system calls are made. It waits for nothing and decides nothing.
+//! exec only system calls are made. It waits for nothing and decides nothing. Minimum kernel: 3.0 (`setns`).
 
 use std::{
     fs::{File, OpenOptions},

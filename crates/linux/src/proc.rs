@@ -6,7 +6,7 @@
 //! `/proc/PID/schedstat` speaks of the thread group's leader alone: a process's time is in
 //! `/proc/PID/task/*/schedstat`.
 //!
-//! Formats: <https://docs.kernel.org/filesystems/proc.html>.
+//! Formats: <https://docs.kernel.org/filesystems/proc.html>. Minimum kernel: 2.6.20 (`io`), 4.14 (`smaps_rollup`).
 
 use std::{
     ffi::OsString,

@@ -1,6 +1,7 @@
 //! The kernel's random numbers: mixing something into them.
 //!
 //! Talks to `/dev/urandom` (`random(4)`). It draws nothing; what is mixed in and why is the caller's.
+//! Minimum kernel: 4.14 (`RNDRESEEDCRNG`).
 
 use std::{fs::OpenOptions, io, os::fd::AsRawFd};
 

@@ -1,6 +1,6 @@
 //! How threads are scheduled: the real-time class, on which CPUs, and for how long.
 //!
-//! The first call is made directly, because musl's function refuses always.
+//! `sched_setscheduler` is called directly, because musl's function always refuses.
 //!
 //! Format: `sched(7)`. Minimum kernel: 2.6.32 (`SCHED_RESET_ON_FORK`).
 

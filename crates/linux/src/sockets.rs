@@ -1,6 +1,6 @@
 //! Sockets of one machine, by their inodes, and which are connected with which.
 //!
-//! Formats: `sock_diag(7)` (`unix_diag`), <https://docs.kernel.org/networking/proc_net_tcp.html>.
+//! Formats: `sock_diag(7)` (`unix_diag`, 3.3), <https://docs.kernel.org/networking/proc_net_tcp.html>.
 
 use std::{
     collections::BTreeSet,

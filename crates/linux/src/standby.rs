@@ -1,7 +1,7 @@
 //! A second process of the same program, which undoes what the first did when that can no longer.
 //!
 //! Talks to `memfd_create`, `/proc/self/exe`, `setsid` and `signalfd`. What is watched and undone is the
-//! caller's; it starts nothing and ends nothing.
+//! caller's; it starts nothing and ends nothing. Minimum kernel: 3.17 (`memfd_create`).
 
 use std::{
     ffi::CString,

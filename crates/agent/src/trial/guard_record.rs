@@ -1,6 +1,7 @@
 //! What guard did in a trial, read from the record that it leaves: each tick with its decision.
 //!
-//! A line that is torn off or not understood is passed over.
+//! It is read when the trial is over: asking a guard while it works would make it work more. A line that is cut off or
+//! cannot be read is skipped.
 
 use model::traffic::Guarding;
 use serde::Deserialize;
@@ -8,7 +9,7 @@ use serde::Deserialize;
 /// A tick, as far as a trial is told of it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub(super) struct Tick {
-    /// When it ended, ns of the boot's clock.
+    /// When it ended, ns: of the boot's clock in the record, of the trial's clock in what [`ticks`] returns.
     at_ns: u64,
     /// Kept share of Wi-Fi's work; `None` without demand.
     kept: Option<f64>,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use linux::{
     netlink::{Messages, Recording, RecordingError, Replay, Script},
-    nl80211::{InterfaceKind, Membership, Mlme, Nl80211, StationFlags},
+    nl80211::{InterfaceKind, Membership, Mlme, Nl80211, RateMode, StationFlags, StationReading},
 };
 use rustix::io::Errno;
 
@@ -26,7 +26,7 @@ fn all_stations(nl80211: &mut Nl80211) -> usize {
             assert!(interface.ssid.is_some() && interface.channel.is_some(), "{interface:?}");
             let cost = nl80211.stations(interface.index, |reading| {
                 assert_eq!(reading.interface, interface.index);
-                assert!(reading.flags.is_some_and(StationFlags::authorised));
+                has_hwsims_figures(reading);
                 seen.insert(reading.address);
             });
             let cost = cost.unwrap();
@@ -50,6 +50,28 @@ fn a_question_that_was_never_asked_is_refused() {
     let mut nl80211 = replayed(DUMP_6);
     let error = nl80211.stations(4711, |_| {}).unwrap_err();
     assert!(error.is_refusal(Errno::OPNOTSUPP), "{error}");
+}
+
+/// The figures that hwsim keeps of each station.
+fn has_hwsims_figures(reading: &StationReading) {
+    assert!(reading.flags.is_some_and(StationFlags::authorised));
+    assert!(reading.tx_bytes.is_some_and(|count| count.wide && count.value > 0));
+    assert!(reading.rx_packets.is_some_and(|packets| packets > 0));
+    assert!(reading.signal_dbm.is_some_and(|dbm| dbm < 0));
+    assert!(reading.generation.is_some() && reading.connected_s.is_some());
+    assert!(reading.rx_rate.is_some_and(|rate| rate.kbps.is_some()), "{reading:?}");
+    assert!(reading.tx_rate.is_none_or(|rate| rate.mode <= RateMode::Eht));
+}
+
+#[test]
+fn a_station_that_is_asked_for_alone_is_that_one() {
+    let mut nl80211 = replayed(DUMP_6);
+    let wlan0 = nl80211.interfaces().unwrap().remove(0);
+    assert_eq!(wlan0.name, "wlan0");
+    let mut last = None;
+    nl80211.stations(wlan0.index, |reading| last = Some(reading.address)).unwrap();
+    let alone = nl80211.station(wlan0.index, last.unwrap()).unwrap().unwrap();
+    assert_eq!(Some(alone.address), last);
 }
 
 /// How many stations leave, as the reader of events hears a recording.

@@ -13,7 +13,7 @@ use self::poller::Poller;
 pub use self::poller::token;
 use crate::{engine::Engine, metrics::own::Own, tally::Tally};
 
-/// What all interfaces work with: what is known, whom to wait for, what is counted, and the time of this turn.
+/// What the interfaces share: the engine, the poller, the counters, and the time of this turn.
 #[derive(Debug)]
 pub struct Hub {
     pub engine: Engine,

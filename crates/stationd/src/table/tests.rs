@@ -65,6 +65,19 @@ fn a_departure_that_a_poll_has_overtaken_takes_nothing_from_the_next_association
 }
 
 #[test]
+fn the_departure_of_a_younger_connection_ends_the_known_one_with_its_own_figures() {
+    let mut table = Table::default();
+    let since = |s, packets| StationReading { connected_s: Some(s), ..reading(1, packets) };
+    poll(&mut table, 0, &[since(100, 500)]);
+    table.take_changes();
+    // It left, returned and left again between two polls, and the kernel reports no moment.
+    table.left(0, &since(2, 7), None);
+    let changes = table.take_changes();
+    let [Change::Left(ended)] = &changes[..] else { panic!("{changes:?}") };
+    assert_eq!((ended.exact, ended.connected, ended.packets.rx), (false, Some(100), Some(500)));
+}
+
+#[test]
 fn a_departure_without_figures_leaves_those_of_the_last_poll() {
     let mut table = Table::default();
     poll(&mut table, 0, &[StationReading { connected_s: Some(7), ..reading(1, 5) }]);
