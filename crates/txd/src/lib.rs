@@ -11,7 +11,7 @@
 //! | [`path`] | a driver and its card between two TAPs, in real time |
 //! | [`frames`], [`ends`] | frames that prove themselves; their source and their sink |
 //! | [`measure`], [`task`] | one trial, `txd measure`, and the CPU task that may run with it |
-//! | [`options`], [`text`] | the words of the command line, and figures for people |
+//! | [`options`] | the words of the command line |
 
 pub mod card;
 pub mod driver;
@@ -21,5 +21,4 @@ pub mod measure;
 pub mod options;
 pub mod path;
 pub mod task;
-pub mod text;
 pub mod wait;

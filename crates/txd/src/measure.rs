@@ -42,9 +42,9 @@ const DRIVER: Priority = Priority::RoundRobin(2);
 const SINK: Priority = Priority::RoundRobin(1);
 /// The card comes up within this, and frames that are under way arrive within this, ns.
 const SETTLES_NS: u64 = 5_000_000_000;
-const NO_THREAD: &str = "cannot start a thread";
 /// So often is looked whether they have, ns.
 const POLLS_NS: u64 = 5_000_000;
+const NO_THREAD: &str = "cannot start a thread";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use lexopt::{Arg, Parser, ValueExt};
-use model::{card::Strategy, span::Span};
+use model::{card::Strategy, nearest::or_all, span::Span};
 
 use crate::{card, driver::PATIENCE_NS, ends::Flow, frames, measure::Trial};
 
@@ -15,10 +15,10 @@ const LONGEST_NS: u64 = 86_400_000_000_000;
 pub const HELP: &str = "\
 txd: the transmit path of a Wi-Fi driver, with every way to wait for its card
 
-Usage: txd measure [--strategy S] [--rate N] [--bytes N] … [--json]
+Usage: txd measure [--strategy S] [--rate N] [--bytes N] …
 
   measure   One trial in namespaces of its own, and what it cost: CPU, latency,
-            and each command of the driver
+            and each command of the driver, as one line of JSON
 
       --strategy S        How the driver waits: busy | event | hybrid | batch,
                           or none: the task alone [event]
@@ -31,25 +31,20 @@ Usage: txd measure [--strategy S] [--rate N] [--bytes N] … [--json]
       --warm-up SPAN      Before anything counts [500ms]
       --window SPAN       The measured span; a task ends it instead [2s]
       --task-rounds N     A CPU task of so many rounds with it, on one CPU
-      --json              One line of JSON
 
   -h, --help              Print this
   -V, --version           Print the version
 
 Examples:
   txd measure --strategy busy --rate 440 --completes-in 150us --window 2s
-  txd measure --strategy none --task-rounds 200000 --json
+  txd measure --strategy none --task-rounds 200000
 
 Exit codes: 0 measured, 2 usage, 4 this machine lacks something.
 ";
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// One trial; with `json`, figures are a line of JSON instead of lines for people.
-    Measure {
-        trial: Trial,
-        json: bool,
-    },
+    Measure(Trial),
     Help,
     Version,
 }
@@ -67,11 +62,12 @@ fn wrong(place: &str, what: impl Into<String>) -> Error {
     Error::Wrong { place: place.to_owned(), what: what.into() }
 }
 
-#[rustfmt::skip]
-const FLAGS: [&str; 11] = [
-    "--strategy", "--rate", "--bytes", "--completes-in", "--bus-word", "--warm-up", "--window", "--task-rounds",
-    "--json", "--help", "--version",
-];
+fn unknown(word: &str, what: &str, known: &str) -> Error {
+    let known: Vec<_> = known.split(' ').collect();
+    wrong(word, format!("unknown {what}; {}", or_all(word, &known, "there are")))
+}
+
+const FLAGS: &str = "--strategy --rate --bytes --completes-in --bus-word --warm-up --window --task-rounds --help --version";
 
 /// Reads the words behind the program's name.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request, Error> {
@@ -83,7 +79,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request, Error
         "measure" => {}
         "-h" | "--help" | "help" => return Ok(Request::Help),
         "-V" | "--version" => return Ok(Request::Version),
-        other => return Err(wrong(other, format!("unknown verb{}", nearest(other, &["measure"])))),
+        other => return Err(unknown(other, "verb", "measure")),
     }
     let mut trial = Trial {
         strategy: Some(Strategy::Event),
@@ -93,20 +89,18 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request, Error
         window_ns: 2_000_000_000,
         task_rounds: None,
     };
-    let mut json = false;
     while let Some(word) = words.next()? {
         match spelt(&word).as_str() {
             "-h" | "--help" => return Ok(Request::Help),
             "-V" | "--version" => return Ok(Request::Version),
-            "--json" => json = true,
-            flag if FLAGS.contains(&flag) => {
+            flag if FLAGS.split(' ').any(|known| known == flag) => {
                 let text = words.value()?.string()?;
                 set(&mut trial, flag, &text).map_err(|what| wrong(flag, what))?;
             }
-            other => return Err(wrong(other, format!("unknown flag{}", nearest(other, &FLAGS)))),
+            other => return Err(unknown(other, "flag", FLAGS)),
         }
     }
-    Ok(Request::Measure { trial, json })
+    Ok(Request::Measure(trial))
 }
 
 fn spelt(word: &Arg<'_>) -> String {
@@ -158,37 +152,26 @@ fn strategy(text: &str) -> Result<Option<Strategy>, String> {
         return Ok(found);
     }
     let [busy, event, hybrid, batch] = Strategy::ALL.map(Strategy::name);
-    let near = nearest(text, &[busy, event, hybrid, batch, "none"]);
-    Err(format!("there is no strategy {text:?}{near}"))
-}
-
-/// `: did you mean "…"?` where one of the words is near, else all of them.
-fn nearest(word: &str, known: &[&str]) -> String {
-    let near = known.iter().map(|one| (strsim::damerau_levenshtein(word, one), one)).min();
-    match near {
-        Some((distance, one)) if distance <= 3.min(word.len() / 2) => {
-            format!(": did you mean \"{one}\"?")
-        }
-        _ => format!(": there are {}", known.join(", ")),
-    }
+    let near = or_all(text, &[busy, event, hybrid, batch, "none"], "there are");
+    Err(format!("there is no strategy {text:?}; {near}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(words: &str) -> (Trial, bool) {
+    fn read(words: &str) -> Trial {
         match parse(words.split_whitespace().map(Into::into)).expect("they are right") {
-            Request::Measure { trial, json } => (trial, json),
+            Request::Measure(trial) => trial,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn the_contract_of_a_trial_is_read() {
-        let (trial, json) = read(
+        let trial = read(
             "measure --strategy batch --rate 441 --bytes 1513 --completes-in 151us --bus-word 600ns --warm-up 501ms \
-             --window 3s --task-rounds 7 --json",
+             --window 3s --task-rounds 7",
         );
         let right = Trial {
             strategy: Some(Strategy::Batch),
@@ -198,13 +181,13 @@ mod tests {
             window_ns: 3_000_000_000,
             task_rounds: Some(7),
         };
-        assert_eq!((trial, json), (right, true));
-        assert_eq!(read("measure --strategy=none").0.strategy, None);
+        assert_eq!(trial, right);
+        assert_eq!(read("measure --strategy=none").strategy, None);
     }
 
     #[test]
     fn the_help_names_every_flag_and_every_default() {
-        assert!(FLAGS.iter().all(|flag| HELP.contains(flag)));
+        assert!(FLAGS.split(' ').all(|flag| HELP.contains(flag)));
         let again = "measure --strategy event --rate 440 --bytes 1514 --completes-in 150us --bus-word 0s --warm-up 500ms \
                      --window 2s";
         assert_eq!(read(again), read("measure"));

@@ -30,11 +30,11 @@ fn what_cannot_be_meant_is_reported_with_what_would_be_right() {
     for (words, message) in [
         (
             "measure --strategy buzy",
-            "--strategy: there is no strategy \"buzy\": did you mean \"busy\"?",
+            "--strategy: there is no strategy \"buzy\"; did you mean `busy`?",
         ),
         (
             "measure --strategy polling",
-            "--strategy: there is no strategy \"polling\": there are busy, event, hybrid, batch, none",
+            "--strategy: there is no strategy \"polling\"; there are busy, event, hybrid, batch, none",
         ),
         (
             "measure --completes-in 3h",
@@ -44,8 +44,8 @@ fn what_cannot_be_meant_is_reported_with_what_would_be_right() {
         ("measure --bytes 40", "--bytes: \"40\" is not a whole number from 66 to 1514"),
         ("measure --bytes 9000", "--bytes: \"9000\" is not a whole number from 66 to 1514"),
         ("measure --rate fast", "--rate: \"fast\" is not a whole number from 0 to 10000000"),
-        ("mesure", "mesure: unknown verb: did you mean \"measure\"?"),
-        ("measure --rat", "--rat: unknown flag: did you mean \"--rate\"?"),
+        ("mesure", "mesure: unknown verb; did you mean `measure`?"),
+        ("measure --rat", "--rat: unknown flag; did you mean `--rate`?"),
         (
             "measure --rate",
             "cannot read the command line (--help shows examples): missing argument for option '--rate'",
@@ -108,7 +108,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// A trial in which every frame is accounted for, whole and in order.
 fn measure(strategy: &str, words: &str) -> CardReading {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut all = vec!["measure", "--json", "--warm-up", "100ms", "--strategy", strategy];
+    let mut all = vec!["measure", "--warm-up", "100ms", "--strategy", strategy];
     all.extend(words.split_whitespace());
     let output = output(&all);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -174,16 +174,4 @@ fn a_task_is_measured_alone_and_with_the_driver() {
     assert!(loaded.task_wall_ns >= loaded.task_ran_ns && loaded.task_ran_ns > Some(0));
     assert!(loaded.sent > 0, "{loaded:?}");
     assert!(loaded.latency.expect("frames came out").p50_ns >= 150_000, "the card's own time");
-}
-
-#[test]
-fn people_read_what_it_cost_and_every_command() {
-    if !has_taps() {
-        return;
-    }
-    let output = output(&["measure", "--strategy", "busy", "--window", "300ms"]);
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    for word in ["driver ", "latency ", "0 damaged", "\ntransmit "] {
-        assert!(text.contains(word), "{word}: {text}");
-    }
 }

@@ -80,7 +80,6 @@ fn words(card: CardOrder, order: &TrialOrder) -> Vec<String> {
     if let Some(rounds) = card.task_rounds {
         words.extend(["--task-rounds".to_owned(), rounds.to_string()]);
     }
-    words.push("--json".to_owned());
     words
 }
 
@@ -108,11 +107,11 @@ mod tests {
         let said = |card| words(card, &order).join(" ");
         const USUAL: &str =
             "--rate 440 --bytes 1500 --completes-in 150us --warm-up 500ms --window 2s";
-        assert_eq!(said(hybrid), format!("measure --strategy hybrid {USUAL} --json"));
+        assert_eq!(said(hybrid), format!("measure --strategy hybrid {USUAL}"));
         let slow = CardOrder { bus_word: Span::from_nanos(600), ..hybrid };
-        assert!(said(slow).ends_with("--window 2s --bus-word 600ns --json"));
+        assert!(said(slow).ends_with("--window 2s --bus-word 600ns"));
         let alone = CardOrder { strategy: None, rate: 0, task_rounds: Some(7), ..hybrid };
         assert!(said(alone).starts_with("measure --strategy none --rate 0 --bytes"));
-        assert!(said(alone).ends_with("--window 2s --task-rounds 7 --json"));
+        assert!(said(alone).ends_with("--window 2s --task-rounds 7"));
     }
 }

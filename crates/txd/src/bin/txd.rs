@@ -9,7 +9,6 @@ use linux::error::chain;
 use txd::{
     measure,
     options::{self, Request},
-    text,
 };
 
 /// The command line is not what it should be.
@@ -38,13 +37,8 @@ fn run(request: Request) -> Result<(), Box<dyn std::error::Error>> {
     let text = match request {
         Request::Help => options::HELP.to_owned(),
         Request::Version => concat!("txd ", env!("CARGO_PKG_VERSION"), "\n").to_owned(),
-        Request::Measure { trial, json } => {
-            let measured = measure::measure(&trial)?;
-            if json {
-                format!("{}\n", serde_json::to_string(&measured)?)
-            } else {
-                text::measured(&measured)
-            }
+        Request::Measure(trial) => {
+            format!("{}\n", serde_json::to_string(&measure::measure(&trial)?)?)
         }
     };
     let mut out = io::stdout().lock();
