@@ -33,18 +33,19 @@ use model::{
 
 use crate::{failure::Failure, flags, options::Options};
 
-/// Nobody keeps build output deeper than this, and a link may lead in circles.
+/// Build output is not kept deeper than this, and a link may lead in circles.
 const DEEPEST: usize = 12;
+
+/// Where distributions' debug packages lie.
+const DEBUG_FILES: &str = "/usr/lib/debug";
 
 /// Folders of unstripped and debug files: the user's, the build's own, and the system's.
 #[derive(Debug, Default)]
 pub(crate) struct SymbolFolders {
-    /// The user's, looked through whole; or single files.
+    /// The user's, or single files; they are looked through whole, and asked for a build id's file first.
     folders: Vec<PathBuf>,
     /// The build's own: its programs lie in them, and below them what they were made of.
     own: Vec<PathBuf>,
-    /// Asked for a build id's file only.
-    by_id: Vec<PathBuf>,
     /// What debuginfod's client fetched.
     fetched: Option<PathBuf>,
     index: OnceLock<Index>,
@@ -73,10 +74,8 @@ impl SymbolFolders {
         let folders = typed.folders.clone();
         // Alongside headroom there may be anything: only the build's own folders are looked at.
         let own = options.devices().into_iter().filter(|folder| !folder.ends_with(".")).collect();
-        let mut by_id = typed.folders.clone();
-        by_id.push(PathBuf::from("/usr/lib/debug"));
-        let (fetched, index) = (fetched(|name| env::var_os(name)), OnceLock::new());
-        Ok(Self { folders, own, by_id, fetched, index })
+        let fetched = fetched(|name| env::var_os(name));
+        Ok(Self { folders, own, fetched, index: OnceLock::new() })
     }
 
     /// Refuses what has nothing to offer, before anything is measured that it is to explain.
@@ -118,9 +117,10 @@ impl SymbolFolders {
     fn in_build_id_folder(&self, id: &str) -> Option<File> {
         let (first, rest) = id.split_at_checked(2)?;
         let name = format!(".build-id/{first}/{rest}.debug");
-        let open =
-            |folder: &PathBuf, name: &str| Folder::open(folder).ok()?.file_in_root(name).ok();
-        let laid_out = self.by_id.iter().find_map(|folder| open(folder, &name));
+        let open = |folder: &Path, name: &str| Folder::open(folder).ok()?.file_in_root(name).ok();
+        let folders = self.folders.iter().map(PathBuf::as_path);
+        let laid_out =
+            folders.chain([Path::new(DEBUG_FILES)]).find_map(|folder| open(folder, &name));
         // An empty file is debuginfod's note that it was not found.
         let is_found = |file: &File| file.metadata().is_ok_and(|about| about.len() > 0);
         laid_out
@@ -138,12 +138,13 @@ fn fetched(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 impl Index {
     fn of(folders: &[PathBuf], own: &[PathBuf]) -> Self {
         let mut index = Self::default();
-        let mut take = |path: &Path, elf: &Elf| {
-            index.take(path, elf);
-            ControlFlow::Continue(())
-        };
-        let _ = folders.iter().try_for_each(|folder| look_through(folder, DEEPEST, &mut take));
-        let _ = own.iter().try_for_each(|folder| look_through(folder, 0, &mut take));
+        let folders = folders.iter().map(|folder| (folder, DEEPEST));
+        for (folder, depth) in folders.chain(own.iter().map(|folder| (folder, 0))) {
+            let _ = look_through(folder, depth, &mut |path, elf| {
+                index.take(path, elf);
+                ControlFlow::Continue(())
+            });
+        }
         index
     }
 
@@ -168,7 +169,7 @@ impl Index {
     }
 }
 
-/// Shows every ELF file below a path, or at it, in the same order on every machine, until somebody has seen enough.
+/// Shows every ELF file below a path, or at it, in the same order on every machine, until enough was seen.
 fn look_through(
     path: &Path,
     depth: usize,
@@ -335,14 +336,8 @@ mod tests {
     use super::*;
 
     fn folders(folder: &Path) -> SymbolFolders {
-        let folder = folder.to_owned();
-        SymbolFolders {
-            folders: vec![folder.clone()],
-            own: Vec::new(),
-            by_id: vec![folder.clone()],
-            fetched: Some(folder),
-            index: OnceLock::new(),
-        }
+        let (folders, fetched) = (vec![folder.to_owned()], Some(folder.to_owned()));
+        SymbolFolders { folders, fetched, ..SymbolFolders::default() }
     }
 
     fn found(folder: &Path, key: DebugKey<'_>) -> Option<Arc<[u8]>> {

@@ -133,7 +133,7 @@ impl TaskFolder {
         let job = Job {
             command: &format!("{}\ncd /\n{PACK} source out >&3", built(build)),
             archives: &[(&self.open_file(FETCHED)?, SOURCE)],
-            input: &nothing()?,
+            input: None,
             result: (&result, 3 * sandbox.limits.space),
             limit: self.task.source.limit.into(),
         };
@@ -213,7 +213,7 @@ impl TaskFolder {
         let job = Job {
             command: &format!("{}\n{}", built(build), left(program)),
             archives: &[(&base, "out"), (&tree, SOURCE)],
-            input: &nothing()?,
+            input: None,
             result: (&self.new_file(place, LEFT)?, LONGEST_PROGRAM),
             limit: self.task.source.limit.into(),
         };
@@ -276,7 +276,7 @@ impl TaskFolder {
         let job = Job {
             command: &format!("{PATCH}\ncd /\n{PACK} {SOURCE} >&3"),
             archives: &[(base, SOURCE)],
-            input: &file_in(place, "diff")?,
+            input: Some(&file_in(place, "diff")?),
             result: (&self.new_file(place, TREE)?, 3 * sandbox.limits.space),
             limit: APPLY,
         };
@@ -375,10 +375,6 @@ fn failed(reason: Reason, sentence: String) -> Finding {
 
 fn run(sandbox: &Sandbox<'_>, job: &Job<'_>) -> Result<Ended, Error> {
     sandbox.run(job).map_err(Error::file("run", PROGRAM[0]))
-}
-
-fn nothing() -> Result<File, Error> {
-    File::open("/dev/null").map_err(Error::file("open", "/dev/null"))
 }
 
 fn file_in(folder: &Folder, name: &'static str) -> Result<File, Error> {

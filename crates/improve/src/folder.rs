@@ -162,15 +162,11 @@ impl TaskFolder {
         self.folder.path_of(name)
     }
 
-    pub fn write_page(&self, name: &'static str, page: &str) -> Result<(), Error> {
-        self.replace(name, page.as_bytes())
-    }
-
     pub fn has(&self, name: &str) -> bool {
         self.folder.has_file(name)
     }
 
-    pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.folder.replace(name, bytes).map_err(Error::file("write", self.path_of(name)))
     }
 
@@ -211,12 +207,8 @@ impl TaskFolder {
         self.folder.make_folder(&name).map_err(Error::file("make", self.path_of(&name)))
     }
 
-    pub fn store_diff(&self, diff: &[u8]) -> Result<Sha256Hex, Error> {
-        self.store("diffs", diff)
-    }
-
-    /// Stores something by its content.
-    pub(crate) fn store(&self, place: &str, bytes: &[u8]) -> Result<Sha256Hex, Error> {
+    /// Stores something by its content: among `diffs` or `programs`.
+    pub fn store(&self, place: &str, bytes: &[u8]) -> Result<Sha256Hex, Error> {
         let sum = content::sum(bytes);
         let folder =
             self.folder.make_folder(place).map_err(Error::file("make", self.path_of(place)))?;
@@ -273,7 +265,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let folder = TaskFolder::create(&place.path().join("t"), TASK, "").unwrap();
         let program = folder.store("programs", b"program").unwrap();
-        let diff = folder.store_diff(b"diff").unwrap();
+        let diff = folder.store("diffs", b"diff").unwrap();
         assert_eq!(folder.diff(&diff).unwrap(), b"diff");
         std::fs::write(folder.program(&program).unwrap(), "another").unwrap();
         std::fs::write(folder.path_of(&format!("diffs/{diff}")), "another").unwrap();

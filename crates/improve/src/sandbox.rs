@@ -90,7 +90,8 @@ pub struct Job<'a> {
     pub command: &'a str,
     /// Archives that are unpacked first, each with the one folder of it that is wanted: `source` or `out`.
     pub archives: &'a [(&'a File, &'static str)],
-    pub input: &'a File,
+    /// What it reads; `None`: nothing.
+    pub input: Option<&'a File>,
     /// Where what comes out goes, and how many bytes that may be.
     pub result: (&'a File, u64),
     /// It takes no longer.
@@ -116,11 +117,10 @@ impl Sandbox<'_> {
             let (mut said, writing) = io::pipe()?;
             let log = File::from(OwnedFd::from(writing));
             let sandbox = Sandbox { tools: &[], log: &log, stop: &|| false, limits };
-            let input = &File::open("/dev/null")?;
             let result = (&File::options().write(true).open("/dev/null")?, 0);
             let limit = Duration::from_secs(30);
-            let ended =
-                sandbox.run(&Job { command: "true", archives: &[], input, result, limit })?;
+            let job = Job { command: "true", archives: &[], input: None, result, limit };
+            let ended = sandbox.run(&job)?;
             drop(log);
             let mut complaint = String::new();
             said.read_to_string(&mut complaint)?;
@@ -156,7 +156,9 @@ impl Sandbox<'_> {
         command.args(["--setenv", "PATH", &path, "--remount-ro", "/", "--chdir", "/source", "--"]);
         let script = self.script(&alive, &archives, job.command);
         command.args(["/bin/bash", "-euo", "pipefail", "-c", &script]);
-        command.stdin(job.input.try_clone()?).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let input =
+            job.input.map(File::try_clone).transpose()?.map_or_else(Stdio::null, Stdio::from);
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         drop((archives, filter, cargo));
         let (out, error) = (child.stdout.take(), child.stderr.take());
@@ -349,8 +351,7 @@ mod tests {
         }
         let [log, result] = [(); 2].map(|()| tempfile::tempfile().unwrap());
         let sandbox = Sandbox { tools: &[], log: &log, stop, limits: SMALL };
-        let input = File::open("/dev/null").unwrap();
-        let job = Job { command, archives: &[], input: &input, result: (&result, 1000), limit };
+        let job = Job { command, archives: &[], input: None, result: (&result, 1000), limit };
         let ended = sandbox.run(&job).unwrap();
         Some((ended, text(log), text(result)))
     }

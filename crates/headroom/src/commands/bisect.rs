@@ -218,7 +218,7 @@ impl Bench<'_> {
         if self.options.json {
             output::json(&json!({
                 // The first build behind the step, from 1; the last one before it; and what each costs more than the first.
-                "build": after + 1, "file": self.flags.builds[after], "before": before + 1,
+                "build": after + 1, "file": self.flags.builds[after].to_string_lossy(), "before": before + 1,
                 "change": known[after], "change_before": known[before], "comparisons": self.made,
             }));
             return;

@@ -4,7 +4,7 @@
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, to_value};
+use serde_json::to_value;
 
 use crate::{answer::Answer, commands::studies::Listed};
 
@@ -66,9 +66,10 @@ impl Short for Plan {
 }
 
 /// What a job is: the tool that began it, or what was submitted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Kind {
+    #[default]
     Run,
     Compare,
     Profile,
@@ -78,10 +79,11 @@ pub(super) enum Kind {
 }
 
 /// Where a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum State {
     /// It works
+    #[default]
     Running,
     /// It was asked to stop, and finishes what it must
     Stopping,
@@ -94,7 +96,7 @@ pub(super) enum State {
 }
 
 /// A job.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(super) struct Status {
     /// Its handle
     pub(super) handle: String,
@@ -135,20 +137,17 @@ impl Short for Status {
         let planned =
             self.trials_planned.map(|planned| format!(" of {planned}")).unwrap_or_default();
         let left = self.left_seconds.map(|left| format!(", about {left:.0} s left"));
-        let word = |value: serde_json::Result<Value>| value.unwrap_or_default();
-        let [kind, state] = [to_value(self.kind), to_value(self.state)].map(word);
+        let [kind, state] = [to_value(self.kind), to_value(self.state)]
+            .map(|word| word.ok().and_then(|word| Some(word.as_str()?.to_owned())));
+        let (kind, state, left) =
+            (kind.unwrap_or_default(), state.unwrap_or_default(), left.unwrap_or_default());
+        let Self { handle, of, trials_done, .. } = self;
         let parts = [
             Some(format!(
-                "{} ({} {}) is {}: {}{planned} trials{}.",
-                self.handle,
-                kind.as_str().unwrap_or_default(),
-                self.of,
-                state.as_str().unwrap_or_default(),
-                self.trials_done,
-                left.unwrap_or_default()
+                "{handle} ({kind} {of}) is {state}: {trials_done}{planned} trials{left}."
             )),
-            self.stage.clone().map(|stage| format!("Now: {stage}.")),
-            self.so_far.clone().map(|headline| format!("So far: {headline}")),
+            self.stage.as_ref().map(|stage| format!("Now: {stage}.")),
+            self.so_far.as_ref().map(|headline| format!("So far: {headline}")),
             self.said.clone(),
             Some(self.next.clone()),
         ];

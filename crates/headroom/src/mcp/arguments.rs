@@ -13,7 +13,7 @@ pub(super) struct Nothing {}
 
 /// A study, and what is changed in it.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all(serialize = "kebab-case"))]
 pub(super) struct Study {
     /// The name of a study that headroom brings (see `studies`), or the path of a study file that the server allows
     #[serde(skip_serializing)]
@@ -41,7 +41,7 @@ pub(super) struct Study {
 
 /// Two sides, and what is to be shown.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all(serialize = "kebab-case"))]
 pub(super) struct Compare {
     /// The name of a study that headroom brings (see `studies`), or the path of a study file that the server allows
     #[serde(skip_serializing)]
@@ -64,7 +64,6 @@ pub(super) struct Compare {
     /// Pairs of trials, at least 6 [default: the study's, or 6]
     pub(super) pairs: Option<u32>,
     /// Continue until the question is decided, for at most this many pairs
-    #[serde(rename(serialize = "up-to"))]
     pub(super) up_to: Option<u32>,
     /// Differences below this share of the base do not matter, as `0.5%` [default: the study's, or 0.5%]
     pub(super) margin: Option<String>,
@@ -82,7 +81,7 @@ pub(super) struct Compare {
 
 /// A study or a process whose stacks are recorded.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all(serialize = "kebab-case"))]
 pub(super) struct Profile {
     /// A study's name, the path of a study file that the server allows, or the name of a process on the access point
     #[serde(skip_serializing)]

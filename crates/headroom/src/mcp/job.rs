@@ -14,7 +14,7 @@ use crate::{
     progress::{pace::Pace, stage},
 };
 
-/// More notes are no use to anybody.
+/// More notes than this are not shown.
 const MOST_NOTES: usize = 20;
 
 #[derive(Clone, Debug)]
@@ -29,13 +29,13 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Of something whose cost nobody knows before it begins.
+    /// Of a job whose cost is not known before it begins.
     pub(super) fn unplanned(kind: Kind, of: &str) -> Self {
         Self { kind, of: of.to_owned(), cost: None, estimate_s: None }
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct End {
     /// The exit code; `None` where a signal ended it.
     pub(super) code: Option<i32>,
@@ -53,86 +53,87 @@ pub(super) struct Job {
     pub(super) order: Order,
     pub(super) folder: PathBuf,
     pub(super) pid: Option<u32>,
+    /// What clients are told, but for what changes by itself ([`Job::status`]).
+    told: Status,
     began: Instant,
-    since_unix: u64,
-    stage: Option<String>,
     pace: Pace,
-    planned: Option<u64>,
     begun: u64,
-    done: u64,
-    invalid: u64,
     device_ms: u64,
-    so_far: Option<String>,
-    notes: Vec<String>,
-    /// Why it was asked to stop.
-    stopped: Option<String>,
+    is_stopped: bool,
     end: Option<(Instant, End)>,
 }
 
 impl Job {
     pub(super) fn new(number: usize, order: Order, folder: PathBuf) -> Self {
+        let told = Status {
+            handle: format!("job-{number}"),
+            kind: order.kind,
+            of: order.of.clone(),
+            since_unix: lab::host::unix_now(),
+            trials_planned: order.cost.map(|cost| cost.trials),
+            ..Status::default()
+        };
         Self {
             number,
-            planned: order.cost.map(|cost| cost.trials),
             order,
             folder,
             pid: None,
+            told,
             began: Instant::now(),
-            since_unix: lab::host::unix_now(),
-            stage: None,
             pace: Pace::default(),
             begun: 0,
-            done: 0,
-            invalid: 0,
             device_ms: 0,
-            so_far: None,
-            notes: Vec::new(),
-            stopped: None,
+            is_stopped: false,
             end: None,
         }
     }
 
     /// What a client calls it.
-    pub(super) fn handle(&self) -> String {
-        format!("job-{}", self.number)
+    pub(super) fn handle(&self) -> &str {
+        &self.told.handle
     }
 
     pub(super) fn see(&mut self, event: Event) {
         self.pace.follow(&event, Instant::now());
-        stage(&event).into_iter().for_each(|stage| self.stage = stage);
+        stage(&event).into_iter().for_each(|stage| self.told.stage = stage);
         match event {
-            Event::RunStarted { trials, .. } => self.planned = Some(trials.into()),
+            Event::RunStarted { trials, .. } => self.told.trials_planned = Some(trials.into()),
             Event::TrialStarted { .. } => self.begun += 1,
             Event::TrialEnded { device_ms, invalid, id: name, .. } => {
-                self.done += 1;
+                self.told.trials_done += 1;
                 self.device_ms += device_ms;
-                self.invalid += u64::from(invalid.is_some());
+                self.told.trials_invalid += u64::from(invalid.is_some());
                 invalid.into_iter().for_each(|why| self.note(format!("invalid: {name}: {why}")));
             }
-            Event::SoFar { headline } => self.so_far = Some(headline),
+            Event::SoFar { headline } => self.told.so_far = Some(headline),
             Event::Doubt { text } => self.note(text),
-            Event::RunEnded { .. } => self.stage = Some("the report is written".to_owned()),
+            Event::RunEnded { .. } => self.told.stage = Some("the report is written".to_owned()),
             _ => {}
         }
     }
 
     fn note(&mut self, text: String) {
-        if self.notes.len() < MOST_NOTES {
-            self.notes.push(text);
+        if self.told.notes.len() < MOST_NOTES {
+            self.told.notes.push(text);
         }
     }
 
-    /// It was asked to stop; the first reason counts.
+    /// It was asked to stop, unless it has ended; the first reason counts.
     pub(super) fn stop(&mut self, why: &str) {
-        self.stopped.get_or_insert_with(|| why.to_owned());
+        if self.end.is_none() && !self.is_stopped {
+            (self.is_stopped, self.told.said) = (true, Some(why.to_owned()));
+        }
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        self.stopped.is_some()
+        self.is_stopped
     }
 
     pub(super) fn end(&mut self, end: End) {
-        self.stage = None;
+        (self.told.stage, self.told.exit_code) = (None, end.code);
+        if !self.is_stopped {
+            self.told.said.clone_from(&end.said);
+        }
         self.end = Some((Instant::now(), end));
     }
 
@@ -140,14 +141,9 @@ impl Job {
         self.end.as_ref().map(|(_, end)| end)
     }
 
-    /// What it has taken so far.
-    pub(super) fn spent(&self) -> Cost {
-        Cost { trials: self.done, seconds: self.device_ms as f64 / 1e3 }
-    }
-
     /// What it counts for: what it will take while it works, what it took when it has ended.
     pub(super) fn counted(&self) -> Cost {
-        let spent = self.spent();
+        let spent = Cost { trials: self.told.trials_done, seconds: self.device_ms as f64 / 1e3 };
         if self.end.is_some() {
             return spent;
         }
@@ -163,9 +159,9 @@ impl Job {
 
     fn state(&self) -> State {
         match &self.end {
-            None if self.is_stopped() => State::Stopping,
+            None if self.is_stopped => State::Stopping,
             None => State::Running,
-            Some(_) if self.is_stopped() => State::Cancelled,
+            Some(_) if self.is_stopped => State::Cancelled,
             // A verdict is a result whatever it is; without a run there is none.
             Some((_, End { answer: None, value: None, .. })) => State::Failed,
             Some((_, End { code: Some(0 | 1 | 3), .. })) => State::Done,
@@ -177,7 +173,8 @@ impl Job {
         if self.end.is_some() {
             return None;
         }
-        let rest = self.planned.map(|planned| planned.saturating_sub(self.done) as u32);
+        let Status { trials_planned, trials_done, .. } = self.told;
+        let rest = trials_planned.map(|planned| planned.saturating_sub(trials_done) as u32);
         let left = rest.and_then(|rest| self.pace.left(rest, Instant::now()));
         left.map(|left| left.as_secs_f64()).or_else(|| {
             let gone = self.began.elapsed().as_secs_f64();
@@ -188,24 +185,14 @@ impl Job {
     pub(super) fn status(&self) -> Status {
         let state = self.state();
         let until = self.end.as_ref().map_or_else(Instant::now, |(at, _)| *at);
-        let said = self.stopped.clone().or_else(|| self.ended()?.said.clone());
+        let told = self.told.clone();
         Status {
-            handle: self.handle(),
-            kind: self.order.kind,
-            of: self.order.of.clone(),
             state,
-            since_unix: self.since_unix,
             ran_seconds: until.duration_since(self.began).as_secs_f64(),
-            stage: self.stage.clone(),
-            trials_done: self.done,
-            trials_planned: self.planned,
-            trials_invalid: self.invalid,
             left_seconds: self.left_seconds(),
-            so_far: self.so_far.clone(),
-            notes: self.notes.clone(),
-            exit_code: self.ended().and_then(|end| end.code),
-            said: said.filter(|_| state != State::Done),
+            said: told.said.filter(|_| state != State::Done),
             next: next(state).to_owned(),
+            ..told
         }
     }
 }
@@ -245,31 +232,26 @@ mod tests {
         let status = job.status();
         assert_eq!((status.trials_done, status.trials_invalid), (2, 1));
         assert_eq!(status.notes, ["invalid: a: the guest hung"]);
-        job.end(End { code: Some(130), said: None, answer: None, value: None });
+        job.end(End { code: Some(130), ..End::default() });
         assert_eq!(job.counted(), Cost { trials: 2, seconds: 10.0 });
     }
 
     #[test]
     fn a_job_without_a_result_has_failed_and_one_that_was_stopped_has_not() {
-        let end = |code, said: &str| End {
-            code: Some(code),
-            said: Some(said.to_owned()),
-            answer: None,
-            value: None,
-        };
-        let mut failed = job(None);
-        failed.end(end(2, "no such variant"));
-        let status = failed.status();
-        assert_eq!(
-            (status.state, status.said.as_deref()),
-            (State::Failed, Some("no such variant"))
-        );
-        let mut stopped = job(None);
-        stopped.stop("cancelled by the client");
-        assert_eq!(stopped.status().state, State::Stopping);
-        stopped.end(end(130, "interrupted"));
-        let status = stopped.status();
-        assert_eq!(status.state, State::Cancelled);
-        assert_eq!(status.said.as_deref(), Some("cancelled by the client"));
+        for (is_stopped, code, said, state) in [
+            (false, 2, "no such variant", State::Failed),
+            (true, 130, "cancelled by the client", State::Cancelled),
+        ] {
+            let mut job = job(None);
+            if is_stopped {
+                job.stop(said);
+                job.stop("the server ended");
+                assert_eq!(job.status().state, State::Stopping);
+            }
+            let last = if is_stopped { "interrupted" } else { said };
+            job.end(End { code: Some(code), said: Some(last.to_owned()), ..End::default() });
+            let status = job.status();
+            assert_eq!((status.state, status.said.as_deref()), (state, Some(said)));
+        }
     }
 }

@@ -24,6 +24,7 @@ use tokio::{
 };
 
 use super::{
+    answers::Status,
     budget::{Budget, Cost},
     job::{End, Job},
 };
@@ -60,7 +61,7 @@ impl Jobs {
     /// Whether another job of this cost may begin.
     pub(super) fn admit(&self, wanted: Option<Cost>) -> Result<(), String> {
         let all = self.all();
-        let running: Vec<String> =
+        let running: Vec<&str> =
             all.iter().filter(|job| job.ended().is_none()).map(Job::handle).collect();
         if running.len() >= self.at_once {
             let most = self.at_once;
@@ -78,24 +79,25 @@ impl Jobs {
     }
 
     /// Takes in a job whose process has begun, and follows it.
-    pub(super) fn follow(self: &Arc<Self>, mut job: Job, child: Child) -> String {
+    pub(super) fn follow(self: &Arc<Self>, mut job: Job, child: Child) -> Status {
         job.pid = child.id();
-        let (handle, number) = (job.handle(), job.number);
+        let (status, number) = (job.status(), job.number);
         self.all().push(job);
         task::spawn(Arc::clone(self).followed(number, child));
-        handle
+        status
     }
 
     async fn followed(self: Arc<Self>, number: usize, mut child: Child) {
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (value, said) = tokio::join!(self.events(number, stdout), last_words(stderr));
         let code = child.wait().await.ok().as_ref().and_then(ExitStatus::code);
-        // From here on its number may be another process's.
-        self.with(number, |job| job.pid = None);
-        let folder = self.with(number, |job| job.folder.clone());
+        let folder = self.with(number, |job| {
+            // From here on its number may be another process's.
+            job.pid = None;
+            job.folder.clone()
+        });
         let symbols = Arc::clone(&self.symbols);
-        let answer =
-            task::spawn_blocking(move || folder.and_then(|folder| answered(&folder, &symbols)));
+        let answer = task::spawn_blocking(move || answered(&folder, &symbols));
         let answer = answer.await.ok().flatten();
         self.with(number, |job| {
             let value = value.filter(|_| job.is_of_task());
@@ -114,34 +116,31 @@ impl Jobs {
                 last = Some(value);
             } else if let Ok(event) = serde_json::from_value::<Event>(Value::Object(value)) {
                 self.with(number, |job| job.see(event));
-                self.keep_budget(number);
+                let taken = counted(&self.all());
+                // One without a plan, or one whose plan was exceeded.
+                if let Some(why) = self.budget.overdrawn(taken) {
+                    self.interrupt(number, &why);
+                }
                 self.changed();
             }
         }
         last
     }
 
-    /// Interrupts a job that takes more than the budget has: one without a plan, or one whose plan was exceeded.
-    fn keep_budget(&self, number: usize) {
-        let taken = counted(&self.all());
-        if let Some(why) = self.budget.overdrawn(taken) {
-            self.interrupt(number, &why);
-        }
-    }
-
     fn changed(&self) {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    pub(super) fn with<T>(&self, number: usize, act: impl FnOnce(&mut Job) -> T) -> Option<T> {
-        self.all().iter_mut().find(|job| job.number == number).map(act)
+    /// Acts on a job. None is ever removed, and numbers count from 1.
+    fn with<T>(&self, number: usize, act: impl FnOnce(&mut Job) -> T) -> T {
+        act(&mut self.all()[number - 1])
     }
 
-    pub(super) fn of<T>(&self, handle: &str, act: impl FnOnce(&mut Job) -> T) -> Result<T, String> {
-        let mut all = self.all();
-        let there: Vec<String> = all.iter().map(Job::handle).collect();
-        let job = all.iter_mut().find(|job| job.handle() == handle);
-        job.map(act).ok_or_else(|| match there.as_slice() {
+    pub(super) fn of<T>(&self, handle: &str, read: impl FnOnce(&Job) -> T) -> Result<T, String> {
+        let all = self.all();
+        let there: Vec<&str> = all.iter().map(Job::handle).collect();
+        let job = all.iter().find(|job| job.handle() == handle);
+        job.map(read).ok_or_else(|| match there.as_slice() {
             [] => format!("there is no job `{handle}`, and none was begun yet; `start` begins one"),
             there => format!("there is no job `{handle}`; there are {}", there.join(", ")),
         })
@@ -160,12 +159,10 @@ impl Jobs {
     pub(super) fn interrupt(&self, number: usize, why: &str) {
         let pid = self.with(number, |job| {
             let pid = job.pid.filter(|_| !job.is_stopped());
-            if job.ended().is_none() {
-                job.stop(why);
-            }
+            job.stop(why);
             pid
         });
-        signal(pid.flatten(), Signal::INT);
+        signal(pid, Signal::INT);
         self.changed();
     }
 

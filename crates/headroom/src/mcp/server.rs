@@ -12,11 +12,7 @@ use rmcp::{
     service::RequestContext,
 };
 
-use super::{
-    resources,
-    start::Starter,
-    tools::{self, Call},
-};
+use super::{resources, start::Starter, tools};
 
 const INSTRUCTIONS: &str = "\
 headroom measures what Wi-Fi costs an access point's CPU, on a virtual access point with real clients. \
@@ -58,9 +54,8 @@ impl ServerHandler for Server {
             let why = format!("there is no tool `{name}`; there are {}", names.join(", "));
             return Err(ErrorData::invalid_params(why, None));
         }
-        let arguments = arguments.unwrap_or_default();
-        let call = Call { starter: &self.0, arguments, context: &context };
-        Ok(tools::call(&name, call).await.into())
+        let words = arguments.unwrap_or_default();
+        Ok(tools::call(&name, words, &self.0, &context).await.into())
     }
 
     async fn list_resources(

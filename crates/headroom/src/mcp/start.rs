@@ -40,38 +40,37 @@ pub(super) struct Starter {
 
 impl Starter {
     pub(super) async fn plan(&self, asked: &Study) -> Result<Plan, String> {
-        let words = self.run_words(asked)?;
-        let value = self.again.ask(&words.dry()).await?;
-        plan_of(&value)
+        plan_of(&self.again.ask(&self.run_words(asked)?.dry()).await?)
     }
 
     pub(super) async fn run(&self, asked: &Study) -> Result<Status, String> {
-        let words = self.run_words(asked)?;
-        self.planned(Kind::Run, &asked.study, words).await
+        self.planned(Kind::Run, &asked.study, self.run_words(asked)?).await
     }
 
     pub(super) async fn compare(&self, asked: &Compare) -> Result<Status, String> {
-        let words = self.compare_words(asked)?;
-        self.planned(Kind::Compare, &asked.study, words).await
+        self.planned(Kind::Compare, &asked.study, self.compare_words(asked)?).await
     }
 
     /// Begins a profile. It has no plan before it begins.
     pub(super) fn profile(&self, asked: &Profile) -> Result<Status, String> {
-        let words = self.profile_words(asked)?;
-        self.begin(Order::unplanned(Kind::Profile, &asked.what), words)
+        let what = &asked.what;
+        let is_file = shipped::named(what).is_none() && shipped::is_study(what);
+        let word = if is_file { self.allowed.file(what)?.into() } else { OsString::from(what) };
+        let words = self.words("profile", asked, vec![word])?;
+        self.begin(Order::unplanned(Kind::Profile, what), words)
     }
 
     /// Begins a task, a try, or an acceptance: `headroom improve` for clients.
     pub(super) fn submit(&self, asked: &Submit) -> Result<Status, String> {
         let task = self.allowed.task(&asked.task)?;
-        let (kind, mut words) = match asked.kind {
-            Submission::Try => (Kind::Try, Words::of("improve try")),
-            Submission::Accept => (Kind::Accept, Words::of("improve accept")),
-            Submission::Begin => (Kind::Begin, Words::of("improve init")),
+        let (kind, verb) = match asked.kind {
+            Submission::Try => (Kind::Try, "improve try"),
+            Submission::Accept => (Kind::Accept, "improve accept"),
+            Submission::Begin => (Kind::Begin, "improve init"),
         };
-        words.rest([task.into()]);
+        let mut words = Words { verb, rest: vec![task.into()], ..Words::default() };
         match (asked.kind, &asked.diff) {
-            (Submission::Try, Some(diff)) => words.rest([self.written(diff)?.into()]),
+            (Submission::Try, Some(diff)) => words.rest.push(self.written(diff)?.into()),
             (Submission::Try, None) => {
                 return Err("a try is a diff; give its text as `diff`".to_owned());
             }
@@ -84,9 +83,9 @@ impl Starter {
     /// A diff as a file of the server's.
     fn written(&self, diff: &str) -> Result<PathBuf, String> {
         if diff.len() > LONGEST_DIFF {
-            let why =
-                format!("the diff has more than {LONGEST_DIFF} bytes; propose less at a time");
-            return Err(why);
+            return Err(format!(
+                "the diff has more than {LONGEST_DIFF} bytes; propose less at a time"
+            ));
         }
         let folder = self.folder.display();
         Folder::create(&self.folder).map_err(|error| {
@@ -99,8 +98,8 @@ impl Starter {
     }
 
     pub(super) async fn ledger(&self, asked: &Task) -> Result<Ledger, String> {
-        let mut words = Words::of("improve ledger");
-        words.rest([self.allowed.task(&asked.task)?.into()]);
+        let rest = vec![self.allowed.task(&asked.task)?.into()];
+        let words = Words { verb: "improve ledger", rest, ..Words::default() };
         let ledger: JsonObject = serde_json::from_value(self.again.ask(&words.with([])).await?)
             .map_err(|error| format!("headroom's ledger is no object: {error}"))?;
         Ok(Ledger { task: asked.task.clone(), ledger })
@@ -123,27 +122,28 @@ impl Starter {
         let out = ["--out".into(), job.folder.clone().into()];
         let out = out.into_iter().filter(|_| !job.is_of_task());
         let child = self.again.start(&words.with(out))?;
-        let handle = self.jobs.follow(job, child);
-        self.jobs.of(&handle, |job| job.status())
+        Ok(self.jobs.follow(job, child))
     }
 
-    /// Of a verb that opens what a client names.
-    fn words_of(&self, verb: &'static str) -> Words {
-        let mut words = Words::of(verb);
-        words.flags.extend(self.allowed.words());
-        words
-    }
-
-    fn run_words(&self, asked: &Study) -> Result<Words, String> {
-        let mut words = self.words_of("run");
-        words.flags_of(asked)?;
-        words.rest([self.allowed.study(&asked.study)?.into()]);
+    /// Of a verb that opens what a client names: what it was given as flags, and the rest.
+    fn words(
+        &self,
+        verb: &'static str,
+        given: &impl Serialize,
+        rest: Vec<OsString>,
+    ) -> Result<Words, String> {
+        let mut words = Words { verb, flags: self.allowed.words().collect(), rest };
+        words.flags_of(given)?;
         Ok(words)
     }
 
+    fn run_words(&self, asked: &Study) -> Result<Words, String> {
+        self.words("run", asked, vec![self.allowed.study(&asked.study)?.into()])
+    }
+
     fn compare_words(&self, asked: &Compare) -> Result<Words, String> {
-        let mut words = self.words_of("compare");
-        words.flags_of(asked)?;
+        let sides = [Some(&asked.base), asked.variant.as_ref()].into_iter().flatten();
+        let mut words = self.words("compare", asked, sides.map(OsString::from).collect())?;
         if let Some(with) = &asked.with {
             let shape = "`with` names no build; write for instance `stationd=target/new/stationd`";
             let (program, file) = with.split_once('=').ok_or(shape)?;
@@ -156,24 +156,12 @@ impl Starter {
                 asked.base
             ));
         }
-        let study = self.allowed.study(&asked.study)?.into();
-        let sides = [Some(&asked.base), asked.variant.as_ref()].into_iter().flatten();
-        words.rest([study].into_iter().chain(sides.map(OsString::from)));
-        Ok(words)
-    }
-
-    fn profile_words(&self, asked: &Profile) -> Result<Words, String> {
-        let mut words = self.words_of("profile");
-        words.flags_of(asked)?;
-        let what = &asked.what;
-        let is_file = shipped::named(what).is_none() && shipped::is_study(what);
-        let what = if is_file { self.allowed.file(what)?.into() } else { OsString::from(what) };
-        words.rest([what]);
+        words.rest.insert(0, self.allowed.study(&asked.study)?.into());
         Ok(words)
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Words {
     verb: &'static str,
     flags: Vec<OsString>,
@@ -182,10 +170,6 @@ struct Words {
 }
 
 impl Words {
-    fn of(verb: &'static str) -> Self {
-        Self { verb, flags: Vec::new(), rest: Vec::new() }
-    }
-
     fn flag(&mut self, flag: &str, value: &str) -> Result<(), String> {
         if value.len() > LONGEST_WORD {
             return Err(format!(
@@ -222,10 +206,6 @@ impl Words {
             }
         }
         Ok(())
-    }
-
-    fn rest(&mut self, words: impl IntoIterator<Item = OsString>) {
-        self.rest.extend(words);
     }
 
     fn dry(&self) -> Vec<OsString> {
@@ -267,9 +247,9 @@ mod tests {
             "variant": ["--on=local", "b"], "clients": [1, 2], "cell": [], "perturb": true, "a-a": false, "window": null,
             "repetitions": 3, "only": ["cpu"],
         });
-        let mut words = Words::of("improve try");
+        let rest = vec!["--out".into()];
+        let mut words = Words { verb: "improve try", rest, ..Words::default() };
         words.flags_of(&given).unwrap();
-        words.rest(["--out".into()]);
         let line: Vec<String> =
             words.dry().into_iter().map(|word| word.into_string().unwrap()).collect();
         let expected = "improve try --clients=1,2 --only=cpu --perturb --repetitions=3 --variant=--on=local --variant=b \
@@ -279,7 +259,7 @@ mod tests {
             (json!({"window": "x".repeat(501)}), "500 bytes"),
             (json!({"clients": vec![1; 101]}), "100 entries"),
         ] {
-            assert!(Words::of("run").flags_of(&long).unwrap_err().contains(why));
+            assert!(Words::default().flags_of(&long).unwrap_err().contains(why));
         }
     }
 
@@ -291,7 +271,7 @@ mod tests {
         .unwrap();
         let study: Study =
             serde_json::from_value(json!({"study": "a", "variants": ["v"], "cells": [2]})).unwrap();
-        let mut words = Words::of("run");
+        let mut words = Words::default();
         words.flags_of(&compare).unwrap();
         words.flags_of(&study).unwrap();
         words.flags.sort();

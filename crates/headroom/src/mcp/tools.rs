@@ -20,6 +20,7 @@ use super::{
     arguments::{Compare, Handle, Nothing, Profile, Study, Submit, Task, Wait},
     described::{present, tool},
     job::{End, Job},
+    jobs::Jobs,
     resources,
     start::Starter,
 };
@@ -31,12 +32,6 @@ const LONGEST: Duration = Duration::from_secs(45);
 const USUAL_WAIT: u32 = 30;
 /// The longest wait, s: an answer has its way to go, too.
 const LONGEST_WAIT: u32 = 44;
-
-pub(super) struct Call<'a> {
-    pub(super) starter: &'a Starter,
-    pub(super) arguments: JsonObject,
-    pub(super) context: &'a RequestContext<RoleServer>,
-}
 
 pub(super) fn all() -> Vec<Tool> {
     let looks = ToolAnnotations::new().read_only(true).open_world(false);
@@ -95,20 +90,24 @@ pub(super) fn all() -> Vec<Tool> {
 }
 
 /// Carries out a call of a tool that there is. What went wrong with it the client reads in its result.
-pub(super) async fn call(name: &str, call: Call<'_>) -> CallToolResult {
-    let starter = call.starter;
+pub(super) async fn call(
+    name: &str,
+    words: JsonObject,
+    starter: &Starter,
+    context: &RequestContext<RoleServer>,
+) -> CallToolResult {
     let carried_out = async {
         match name {
-            "studies" => answered(call.studies()?),
-            "plan" => answered(starter.plan(&call.arguments()?).await?),
-            "start" => answered(starter.run(&call.arguments()?).await?),
-            "compare" => answered(starter.compare(&call.arguments()?).await?),
-            "profile" => answered(starter.profile(&call.arguments()?)?),
-            "wait" => answered(call.wait(call.arguments()?).await?),
-            "cancel" => answered(call.cancel(call.arguments()?)?),
-            "submit" => answered(starter.submit(&call.arguments()?)?),
-            "ledger" => answered(starter.ledger(&call.arguments()?).await?),
-            "result" => call.result(),
+            "studies" => answered(all_studies(read(words)?)?),
+            "plan" => answered(starter.plan(&read(words)?).await?),
+            "start" => answered(starter.run(&read(words)?).await?),
+            "compare" => answered(starter.compare(&read(words)?).await?),
+            "profile" => answered(starter.profile(&read(words)?)?),
+            "wait" => answered(wait(&starter.jobs, read(words)?, context).await?),
+            "cancel" => answered(cancel(&starter.jobs, read(words)?)?),
+            "submit" => answered(starter.submit(&read(words)?)?),
+            "ledger" => answered(starter.ledger(&read(words)?).await?),
+            "result" => result(&starter.jobs, read(words)?),
             _ => Err(format!("there is no tool `{name}`")),
         }
     };
@@ -124,75 +123,74 @@ fn answered(answer: impl Short + Serialize) -> Result<CallToolResult, String> {
     Ok(result)
 }
 
-impl Call<'_> {
-    fn arguments<T: DeserializeOwned>(&self) -> Result<T, String> {
-        serde_json::from_value(Value::Object(self.arguments.clone())).map_err(|error| {
-            format!("the arguments are not what the tool takes: {error}; see its schema")
-        })
-    }
+fn read<T: DeserializeOwned>(words: JsonObject) -> Result<T, String> {
+    serde_json::from_value(Value::Object(words)).map_err(|error| {
+        format!("the arguments are not what the tool takes: {error}; see its schema")
+    })
+}
 
-    fn studies(&self) -> Result<Studies, String> {
-        let Nothing {} = self.arguments()?;
-        let studies = studies::all().map_err(|failure| failure.sentence())?;
-        Ok(Studies { studies })
-    }
+fn all_studies(Nothing {}: Nothing) -> Result<Studies, String> {
+    let studies = studies::all().map_err(|failure| failure.sentence())?;
+    Ok(Studies { studies })
+}
 
-    async fn wait(&self, Wait { handle, seconds }: Wait) -> Result<Status, String> {
-        let seconds = seconds.unwrap_or(USUAL_WAIT).min(LONGEST_WAIT);
-        let until = Instant::now() + Duration::from_secs(seconds.into());
-        let mut changes = self.starter.jobs.changes();
-        let mut seen = None;
-        loop {
-            let look = |job: &mut Job| (job.ended().is_some(), job.status());
-            let (ended, status) = self.starter.jobs.of(&handle, look)?;
-            if ended {
-                return Ok(status);
-            }
-            let progress = Some((status.trials_done, status.stage.clone()));
-            if seen != progress {
-                self.report(&status).await;
-                seen = progress;
-            }
-            match timeout_at(until, changes.changed()).await {
-                Ok(Ok(())) => {}
-                _ => return Ok(status),
-            }
+async fn wait(
+    jobs: &Jobs,
+    Wait { handle, seconds }: Wait,
+    context: &RequestContext<RoleServer>,
+) -> Result<Status, String> {
+    let seconds = seconds.unwrap_or(USUAL_WAIT).min(LONGEST_WAIT);
+    let until = Instant::now() + Duration::from_secs(seconds.into());
+    let mut changes = jobs.changes();
+    let mut seen = None;
+    loop {
+        let (ended, status) = jobs.of(&handle, |job| (job.ended().is_some(), job.status()))?;
+        if ended {
+            return Ok(status);
+        }
+        let progress = Some((status.trials_done, status.stage.clone()));
+        if seen != progress {
+            report(&status, context).await;
+            seen = progress;
+        }
+        match timeout_at(until, changes.changed()).await {
+            Ok(Ok(())) => {}
+            _ => return Ok(status),
         }
     }
+}
 
-    /// Says how far a job is, to a client that wants to hear it.
-    async fn report(&self, status: &Status) {
-        let Some(token) = self.context.meta.get_progress_token() else { return };
-        let progress = ProgressNotificationParam::new(token, status.trials_done as f64);
-        let progress = match status.trials_planned {
-            Some(planned) => progress.with_total(planned as f64),
-            None => progress,
-        };
-        // A client that has left is no fault of the job's.
-        let _ = self.context.peer.notify_progress(progress.with_message(status.short())).await;
-    }
+/// Says how far a job is, to a client that wants to hear it.
+async fn report(status: &Status, context: &RequestContext<RoleServer>) {
+    let Some(token) = context.meta.get_progress_token() else { return };
+    let progress = ProgressNotificationParam::new(token, status.trials_done as f64);
+    let progress = match status.trials_planned {
+        Some(planned) => progress.with_total(planned as f64),
+        None => progress,
+    };
+    // A client that has left is no fault of the job's.
+    let _ = context.peer.notify_progress(progress.with_message(status.short())).await;
+}
 
-    fn result(&self) -> Result<CallToolResult, String> {
-        let Handle { handle } = self.arguments()?;
-        let found = self.starter.jobs.of(&handle, |job| {
-            let End { answer, value, .. } = job.ended()?.clone();
-            let (links, folder) = (resources::of_job(job), job.folder.display().to_string());
-            let resources = links.iter().map(|one| one.uri.clone()).collect();
-            Some((Outcome { job: job.status(), answer, value, resources, folder }, links))
-        })?;
-        let (outcome, links) =
-            found.ok_or_else(|| format!("{handle} still works; `wait` for its end"))?;
-        if outcome.answer.is_none() && outcome.value.is_none() {
-            return Err(outcome.job.short());
-        }
-        let mut result = answered(outcome)?;
-        result.content.extend(links.into_iter().map(ContentBlock::resource_link));
-        Ok(result)
+fn result(jobs: &Jobs, Handle { handle }: Handle) -> Result<CallToolResult, String> {
+    let found = jobs.of(&handle, |job| {
+        let End { answer, value, .. } = job.ended()?.clone();
+        let (links, folder) = (resources::of_job(job), job.folder.display().to_string());
+        let resources = links.iter().map(|one| one.uri.clone()).collect();
+        Some((Outcome { job: job.status(), answer, value, resources, folder }, links))
+    })?;
+    let (outcome, links) =
+        found.ok_or_else(|| format!("{handle} still works; `wait` for its end"))?;
+    if outcome.answer.is_none() && outcome.value.is_none() {
+        return Err(outcome.job.short());
     }
+    let mut result = answered(outcome)?;
+    result.content.extend(links.into_iter().map(ContentBlock::resource_link));
+    Ok(result)
+}
 
-    fn cancel(&self, Handle { handle }: Handle) -> Result<Status, String> {
-        let number = self.starter.jobs.of(&handle, |job| job.number)?;
-        self.starter.jobs.interrupt(number, "cancelled by the client");
-        self.starter.jobs.of(&handle, |job| job.status())
-    }
+fn cancel(jobs: &Jobs, Handle { handle }: Handle) -> Result<Status, String> {
+    let number = jobs.of(&handle, |job| job.number)?;
+    jobs.interrupt(number, "cancelled by the client");
+    jobs.of(&handle, Job::status)
 }

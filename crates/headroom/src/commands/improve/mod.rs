@@ -148,7 +148,7 @@ impl<'a> Work<'a> {
         if let Some(why) = standing.refusal(kind, &self.folder.task.budget) {
             return Err(Failure::Usage(why));
         }
-        let (id, diff) = (standing.next(), self.folder.store_diff(diff)?);
+        let (id, diff) = (standing.next(), self.folder.store("diffs", diff)?);
         self.ledger.append(host::unix_now(), What::Began { id, kind, diff })?;
         Ok(Attempt { id, kind, began: Instant::now(), device_s: 0.0, spent })
     }

@@ -15,7 +15,7 @@ use crate::{failure::Failure, output, run_path::PAGE};
 pub(super) fn write(folder: &TaskFolder, ledger: &Ledger) {
     let standing = Standing::of(ledger.entries());
     let made = tries::html(&task(folder, ledger, &standing)).map_err(Failure::Page);
-    let written = made.and_then(|page| Ok(folder.write_page(PAGE, &page)?));
+    let written = made.and_then(|page| Ok(folder.replace(PAGE, page.as_bytes())?));
     if let Err(failure) = written {
         output::note(format_args!("headroom: {}", failure.sentence()));
     }
