@@ -7,26 +7,19 @@ use crate::harness::{Place, Study, cpu, device_program, has_arm64};
 
 const DUMP: &str = "iw dev {interface} station dump";
 
-const COUNT: &str = r#"
-[count]
-repetitions = 1
-
-[[count.function]]
-name = "round trips"
-kernel = "nl80211_get_station"
-
-[witness]
-rounds = 2
-age = "500ms"
-"#;
-
 #[test]
 fn a_study_is_carried_out_on_arm64() {
     if !has_arm64() {
         return;
     }
     let place = Place::with_guests();
-    let study = Study::small().unperturbed().count(COUNT).profiles(1).idle().load("dump", DUMP);
+    let study = Study::small()
+        .unperturbed()
+        .profiles(1)
+        .count(r#"{ name = "round trips", kernel = "nl80211_get_station" }"#)
+        .tables("[witness]\nrounds = 2\nage = \"500ms\"\n")
+        .idle()
+        .load("dump", DUMP);
     let ended = place.run_study(&study).words("--arch arm64 --json").run();
     let analysis = ended.code(0).last_json();
     let run = place.run();

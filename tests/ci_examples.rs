@@ -11,12 +11,10 @@ use std::{
     process::{Command, Output},
 };
 
-use analysis::fixture;
-use lab::run_folder::RunFolder;
 use model::{share::Share, study::Gates};
 use serde_json::Value;
 
-use crate::harness::{Place, Study, binary, cache, python_programs};
+use crate::harness::{Place, Study, binary, cache, made_up, python_programs};
 
 const ACTION: &str = "github/action.yml";
 const WORKFLOW: &str = "github/workflow.yml";
@@ -61,12 +59,11 @@ impl Job {
 
     fn with(limit: &str) -> Self {
         let job = Self::empty();
-        let mut run = fixture::run();
-        run.study.gates = Some(Gates { limits: vec![limit.to_owned()], ..Gates::default() });
-        // The made-up subjects do little, and so vary much.
-        run.study.compare.margin = Some(Share::of(0.1));
-        let kept = RunFolder::create(&job.place.path("headroom-run"), &run, "").unwrap();
-        fixture::trials(&run).iter().for_each(|trial| kept.keep(trial).unwrap());
+        made_up(&job.place.path("headroom-run"), |run| {
+            run.study.gates = Some(Gates { limits: vec![limit.to_owned()], ..Gates::default() });
+            // The made-up subjects do little, and so vary much.
+            run.study.compare.margin = Some(Share::of(0.1));
+        });
         job
     }
 

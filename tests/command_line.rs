@@ -7,11 +7,12 @@ use std::{
     process::{Command, Stdio},
 };
 
+use model::study::Gates;
 use serde_json::json;
 
 use crate::{
     completion, contention,
-    harness::{Place, Study, binary, has},
+    harness::{Place, Study, binary, has, made_up},
 };
 
 /// A small study of two variants in the place.
@@ -169,12 +170,10 @@ fn colours_are_for_terminals_and_for_people_who_want_them() {
 
 /// A folder with a run in it, of made-up trials.
 pub(crate) fn measured(place: &Place) {
-    use analysis::fixture;
-    let mut run = fixture::run();
-    let limits = vec!["iw-dump: cpu <= 2%".to_owned()];
-    run.study.gates = Some(model::study::Gates { limits, ..Default::default() });
-    let kept = lab::run_folder::RunFolder::create(&place.path("run"), &run, "").unwrap();
-    fixture::trials(&run).iter().for_each(|trial| kept.keep(trial).unwrap());
+    made_up(&place.path("run"), |run| {
+        let limits = vec!["iw-dump: cpu <= 2%".to_owned()];
+        run.study.gates = Some(Gates { limits, ..Gates::default() });
+    });
 }
 
 #[test]

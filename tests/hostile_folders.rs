@@ -13,7 +13,7 @@ use std::{
 use analysis::fixture;
 use lab::run_folder::RunFolder;
 
-use crate::harness::{Place, rows};
+use crate::harness::{Place, made_up, rows};
 
 /// Makes one change in the run of a place, as a line of a table has it.
 fn change(place: &Place, change: &str) {
@@ -59,9 +59,7 @@ fn change(place: &Place, change: &str) {
 }
 
 fn clients(path: &Path) {
-    let run = fixture::run();
-    let folder = RunFolder::create(path, &run, "question = \"?\"\n").unwrap();
-    fixture::trials(&run).iter().for_each(|trial| folder.keep(trial).unwrap());
+    made_up(path, |_| {});
 }
 
 /// Tries every line of a table: a verb, what is changed, and how the verb must end, either with a code and what it says

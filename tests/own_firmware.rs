@@ -9,7 +9,7 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::harness::{Place, PrivateCache, Study, cache, cpu};
+use crate::harness::{Place, PrivateCache, Study, cache, cpu, sha256sum};
 
 const DUMP: &str = "iw dev {interface} station dump";
 /// The release whose kernel is another than the image's.
@@ -97,8 +97,7 @@ fn a_busybox_root_on_another_releases_kernel_is_measured_and_known_by_its_conten
     }
     run.has_clients([3, 2, 2]);
     let firmware = run.run().lab.firmware.unwrap();
-    let sum = Command::new("sha256sum").arg(&rootfs).output().unwrap().stdout;
-    assert!(sum.starts_with(firmware.sums.rootfs.as_ref().unwrap().as_bytes()));
+    assert_eq!(sha256sum(&rootfs), firmware.sums.rootfs.as_ref().unwrap().as_str());
     let is_said = |text: &str| firmware.notes.iter().any(|note| note.starts_with(text));
     assert!(
         is_said("hostapd is Debian's (hostapd_") && !is_said("busybox"),

@@ -113,13 +113,11 @@ fn this_machine_is_profiled_as_a_device_is() {
 fn a_studys_own_program_is_named_by_what_it_lost_on_the_way_to_the_access_point() {
     let place = Place::with_guests();
     bisect::compile(&place.path("steps"), 1_000_000, "one");
-    let sleeps =
-        "[count]\nrepetitions = 1\n[[count.function]]\nname = \"sleeps\"\nsymbol = \"nanosleep\"\n";
     let study = Study::small()
         .access_point("programs = [\"steps\"]")
         .process("steps")
         .profiles(1)
-        .count(sleeps)
+        .count(r#"{ name = "sleeps", symbol = "nanosleep" }"#)
         .variant("work", "load = \"none\"\nsubject = { process = \"steps\", start = \"/run/headroom/put/steps\" }");
     place.write("study.toml", study.text());
     let words = "run study.toml --only stacks --only counts --out run --json";
@@ -160,22 +158,9 @@ fn both_builds_of_a_comparison_have_functions_to_count() {
 }
 
 const COUNT: &str = r#"
-[count]
-repetitions = 1
-
-[[count.function]]
-name = "replies"
-symbol = "rpc::methods::answer"
-
-[[count.function]]
-name = "reads"
-symbol = "Engine::refresh"
-per = "replies"
-
-[[count.function]]
-name = "dumps"
-kernel = "nl80211_dump_station"
-census = true
+{ name = "replies", symbol = "rpc::methods::answer" },
+{ name = "reads", symbol = "Engine::refresh", per = "replies" },
+{ name = "dumps", kernel = "nl80211_dump_station", census = true },
 "#;
 
 fn by_name<'a>(list: &'a Value, value: &str) -> BTreeMap<&'a str, f64> {

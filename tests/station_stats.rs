@@ -31,7 +31,7 @@ fn stationd_stays_near_the_floor_and_below_iw() {
     let place = Place::with_guests();
     let variants = "--variant bulk --variant iw-dump --variant floor --only cpu --out run";
     // One repetition of a part of it: gates that need more cannot be judged, and say so.
-    let words = format!("run {STUDY} --clients 18 --repetitions 1 --window 6s {variants}");
+    let words = format!("run {STUDY} --clients 114 --repetitions 1 --window 6s {variants}");
     place.call(&words).code(3);
     let measured = measured(&place);
     let subject = |variant: &str| measured[variant].0 as f64;

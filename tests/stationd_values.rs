@@ -1,4 +1,4 @@
-//! Every station from every face, up to as many as a radio holds, and what consumers cost; what is there of a station while
+//! Every station from every face, with 114 on one radio, and what consumers cost; what is there of a station while
 //! it is associated, what is left when it has gone, and that it comes back as another.
 //!
 //! That each value is what `iw` and hostapd say is [`crate::witness`]'s question.

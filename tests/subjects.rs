@@ -7,7 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use model::trial::Outcome;
+use model::{
+    reading::Reading,
+    sample::{Account, Rounds, Sample},
+    trial::Outcome,
+};
 
 use crate::harness::{PACKAGES, Place, Study};
 
@@ -88,7 +92,9 @@ fn threads_of_the_kernel_are_subjects_like_any_process() {
     let recordings = place.run().recordings();
     let last = recordings[0].samples.last().unwrap();
     assert_eq!(last.subject.tasks[0].comm, "ksoftirqd/0");
-    assert!(last.subject.tasks[0].run_ns.is_some() && last.others.len() == 2);
+    assert!(last.subject.tasks[0].run_ns.is_some());
+    let others = last.others.iter().map(|other| other.name.as_str());
+    assert!(others.eq(["kthreadd", "hostapd"]), "{:?}", last.others);
     place
         .call("profile ksoftirqd/0 --clients 6 --window 4s --load 'iw dev'")
         .code(0)
@@ -138,13 +144,14 @@ fn a_program_of_ones_own_is_brought_and_a_resumed_run_has_the_same() {
     let place = Place::with_guests();
     let seen = "#!/bin/sh\nwhile :; do iw dev wlan0 station dump >/run/seen; sleep 1; done\n";
     place.write("mine", seen);
-    let mine = r#"subject = { process = "mine", start = "/run/headroom/put/mine", ready = "/run/seen" }
-load = "none""#;
+    let mine = r#"subject = { process = "mine", start = "/run/headroom/put/mine", ready = "/run/seen", others = ["hostapd", "no-such-daemon", "mine"] }
+load = { run = "sh -c 'while :; do cat /run/seen >/dev/null; sleep 1; done'", long-running = true }"#;
     let study = |programs: &str| {
         let study = Study::small().access_point(&format!("programs = [{programs}]"));
-        study.repetitions(1).variant("mine", mine)
+        study.unperturbed().variant("mine", mine)
     };
     place.run_study(&study("\"mine\"")).run().code(0);
+    is_counted_apart(&place.run().recordings());
     let programs = place.run().run().lab.programs;
     assert_eq!(programs.keys().map(|name| &**name).collect::<Vec<_>>(), ["mine"]);
     // The run's own copy counts, whatever became of the file.
@@ -156,4 +163,29 @@ load = "none""#;
     place.write("study.toml", study("\"a/mine\", \"b/mine\"").text());
     let twice = "two programs are called `mine`; name one of them otherwise";
     place.call("run study.toml").code(2).says(twice).in_one_line();
+}
+
+/// The subject that was started, its load and another process are counted in the same window, and two trials of one state differ
+/// by instructions only.
+fn is_counted_apart(recordings: &[Reading]) {
+    let usage = |account: &Account| account.group.expect("the guest has control groups").usage_ns;
+    let mut used = Vec::new();
+    for recording in recordings {
+        let (first, last) = (&recording.samples[0], recording.samples.last().unwrap());
+        for sample in &recording.samples {
+            let others = sample.others.iter().map(|other| other.name.as_str());
+            assert!(others.eq(["hostapd"]) && sample.rounds == Rounds::default(), "{sample:?}");
+        }
+        let load = |sample: &Sample| usage(sample.load.as_ref().unwrap());
+        assert!(load(last) > load(first), "nothing was read");
+        assert!(usage(&last.others[0].account) >= usage(&first.others[0].account));
+        let programs = &recording.facts.programs;
+        for name in ["mine", "hostapd", "sh"] {
+            assert!(programs.iter().any(|one| one.name == name), "{programs:?}");
+        }
+        used.push(usage(&last.subject) - usage(&first.subject));
+    }
+    let [one, other] = used[..] else { panic!("{used:?}") };
+    // A dump more or less would be a third of it.
+    assert!(one > 0 && one.abs_diff(other) * 50 < one.max(other), "{used:?}");
 }

@@ -16,19 +16,13 @@ const STATIOND: &str =
 const FULL: &str = "station-monitor --values --full --interfaces {interface}";
 
 /// A study of these variants, each with its keys, in whose windows rounds are checked.
-fn study(witness: &str, variants: &[(&str, String)]) -> String {
-    let small = Study::small().process("stationd").window("8s").repetitions(1);
+fn study(window: &str, witness: &str, variants: &[(&str, String)]) -> Study {
+    let small = Study::small().process("stationd").warm_up("2s").window(window).repetitions(1);
     let with = |study: Study, (name, keys): &(&str, String)| {
         study.variant(name, &format!("{TRAFFIC}\n{keys}"))
     };
-    let text =
-        variants.iter().fold(small, with).text().replace("warm-up = \"1s\"", "warm-up = \"3s\"");
-    format!("{text}\n[witness]\n{witness}\n[gates]\nwitness = true\n")
-}
-
-/// The same with windows that suffice for twelve trials, of which each shows the same.
-fn short_study(witness: &str, variants: &[(&str, String)]) -> String {
-    study(witness, variants).replace("window = \"8s\"", "window = \"4s\"")
+    let study = variants.iter().fold(small, with);
+    study.tables(&format!("[witness]\n{witness}\n[gates]\nwitness = true\n"))
 }
 
 /// A variant of stationd whose load is this.
@@ -46,13 +40,13 @@ fn an_honest_daemon_and_honest_tools_are_confirmed_in_the_measured_window() {
         ("iw", format!("subject = {{ process = \"hostapd\" }}\n{iw}")),
         ("hostapd", format!("subject = {{ process = \"hostapd\" }}\n{hostapd}")),
     ];
-    place.write("study.toml", study("rounds = 5", &variants));
-    let analysis = place.json("run study.toml --out run --json");
+    let analysis = place.run_study(&study("4s", "rounds = 3", &variants)).words("--json").run();
+    let analysis = analysis.code(0).last_json();
     let gate = &analysis["gates"][0];
     let sentence = gate["sentence"].as_str().unwrap();
     assert_eq!(gate["verdict"], "pass", "{sentence}");
-    // Three interfaces, five rounds, three variants.
-    let words = "45 replies of 15 rounds in 3 trials hold ";
+    // Three interfaces, three rounds, three variants.
+    let words = "27 replies of 9 rounds in 3 trials hold ";
     assert!(sentence.starts_with(words), "{sentence}");
     assert!(sentence.contains(" values that nl80211 confirms, none older than 1."), "{sentence}");
     for recording in place.run().recordings() {
@@ -95,9 +89,8 @@ fn work_that_is_put_off_until_after_the_window_is_no_saving() {
     // What it prints is iw's, so that replies are true.
     place.write("ask", "#!/bin/sh\ndate +%N$1 > /run/asked\nexec iw dev $1 station dump\n");
     let variants = [("now", subject("no")), ("later", subject("yes"))];
-    let text = short_study("rounds = 2\ndrain = \"4s\"", &variants)
-        .replace("clients = [6]", "clients = [6]\nprograms = [\"busyd\", \"ask\"]");
-    place.write("study.toml", &text);
+    let study = study("3s", "rounds = 2\ndrain = \"3s\"", &variants);
+    place.write("study.toml", study.access_point("programs = [\"busyd\", \"ask\"]").text());
     let judgement = &place.compared("now later --expect faster --pairs 6", 1);
     has(judgement, &json!({"verdict": "fail", "finding": "cheaper"}));
     has(&judgement["witness"], &json!({"verdict": "pass"}));
@@ -115,9 +108,8 @@ fn a_variant_that_answers_old_values_is_no_improvement() {
     place.write("cheat", format!("#!/bin/sh\n{cheat} {honest} > $old; cat $old\n"));
     let cheat = asked_by("/run/headroom/put/cheat {interface}");
     let variants = [("honest", asked_by(FULL)), ("cheat", cheat)];
-    let text = short_study("rounds = 3\nseed = 7", &variants)
-        .replace("clients = [6]", "clients = [6]\nprograms = [\"cheat\"]");
-    place.write("study.toml", &text);
+    let study = study("3s", "rounds = 2\nseed = 7", &variants);
+    place.write("study.toml", study.access_point("programs = [\"cheat\"]").text());
     let judgement = &place.compared("honest cheat --pairs 6", 1);
     let sentence = judgement["sentence"].as_str().unwrap();
     assert_eq!(judgement["verdict"], "fail", "{judgement}");

@@ -34,7 +34,7 @@ pub(crate) use mcp::Mcp;
 pub(crate) use place::{Place, cache};
 pub(crate) use private_cache::PrivateCache;
 pub(crate) use processes::{Busy, Process, eventually, free_port};
-pub(crate) use run_folder::{RunFolder, cpu, has, number};
+pub(crate) use run_folder::{RunFolder, cpu, has, made_up, number, sha256sum};
 pub(crate) use script::{Page, Parts, in_guest, with_broker, with_radios};
 pub(crate) use slurm::Slurm;
 pub(crate) use ssh::{Client, Device, Server};

@@ -4,8 +4,11 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
+use analysis::fixture;
+use lab::run_folder;
 use model::{
     event::Event,
     reading::Reading,
@@ -94,6 +97,20 @@ impl RunFolder {
         assert!(page.contains(&question), "the page does not ask the question");
         page
     }
+}
+
+/// Makes a run's folder with made-up trials, of a run that is changed first.
+pub(crate) fn made_up(path: &Path, change: impl FnOnce(&mut Run)) {
+    let mut run = fixture::run();
+    change(&mut run);
+    let kept = run_folder::RunFolder::create(path, &run, "question = \"?\"\n").unwrap();
+    fixture::trials(&run).iter().for_each(|trial| kept.keep(trial).unwrap());
+}
+
+/// SHA-256 of a file, as the machine's own tool counts it.
+pub(crate) fn sha256sum(path: &Path) -> String {
+    let output = Command::new("sha256sum").arg(path).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()[..64].to_owned()
 }
 
 /// Asserts that a JSON object has these members.

@@ -51,6 +51,10 @@ impl Study {
         self.set("subject", "process", &format!("\"{name}\""))
     }
 
+    pub(crate) fn warm_up(self, warm_up: &str) -> Self {
+        self.set("trial", "warm-up", &format!("\"{warm_up}\""))
+    }
+
     pub(crate) fn window(self, window: &str) -> Self {
         self.set("trial", "window", &format!("\"{window}\""))
     }
@@ -64,9 +68,14 @@ impl Study {
         self.set("profile", "repetitions", &repetitions.to_string())
     }
 
-    /// Calls are counted as this text says, which begins with `[count]`.
-    pub(crate) fn count(self, text: &str) -> Self {
-        Self(format!("{}{text}", self.0))
+    /// More tables, as they are.
+    pub(crate) fn tables(self, text: &str) -> Self {
+        Self(format!("{}\n{text}", self.0))
+    }
+
+    /// Calls of these functions are counted, each an inline table.
+    pub(crate) fn count(self, functions: &str) -> Self {
+        self.tables(&format!("[count]\nrepetitions = 1\nfunction = [{functions}]\n"))
     }
 
     /// Every repetition is the same machine state.
