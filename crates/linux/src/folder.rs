@@ -8,9 +8,6 @@
 //! Minimum kernel: 2.6.39; `openat2` (5.6) resolves in one call where it is there, else each part is opened by
 //! itself.
 
-mod path;
-mod temporary;
-mod tree;
 mod trusted;
 
 use std::{
@@ -21,19 +18,19 @@ use std::{
         fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
         unix::fs::MetadataExt,
     },
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat},
+    fs::{
+        AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2,
+        renameat, statat, unlinkat,
+    },
     io::Errno,
+    rand::{GetRandomFlags, getrandom},
 };
 
-pub use self::{
-    temporary::{Temporary, random_name},
-    tree::Entry,
-};
 use crate::file::{self, Regular};
 
 /// Files and folders are made as any other program makes them; the process's mask takes from it. In a private
@@ -68,6 +65,17 @@ fn own_output(path: &Path) -> Option<File> {
         let found = own.metadata().ok()?;
         ((found.dev(), found.ino()) == (asked.dev(), asked.ino())).then_some(own)
     })
+}
+
+/// What is in a folder under one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub name: String,
+    /// Whether it is a folder; a link to one is none.
+    pub is_folder: bool,
+    /// Whether it is a regular file; a link to one is none.
+    pub is_file: bool,
+    pub bytes: u64,
 }
 
 #[derive(Debug)]
@@ -114,7 +122,7 @@ impl Folder {
     /// The path of something below it, for messages and for programs that take paths. A name that leads out of
     /// the folder is the folder.
     pub fn path_of(&self, name: impl AsRef<Path>) -> PathBuf {
-        path::checked(name.as_ref()).map_or_else(|_| self.path.clone(), |name| self.path.join(name))
+        checked(name.as_ref()).map_or_else(|_| self.path.clone(), |name| self.path.join(name))
     }
 
     pub fn metadata(&self) -> io::Result<Metadata> {
@@ -125,16 +133,15 @@ impl Folder {
     /// Fails with `InvalidInput` for a name that leads out of the folder or through a symbolic link.
     pub fn folder(&self, name: impl AsRef<Path>) -> io::Result<Self> {
         let name = name.as_ref();
-        let fd = path::open_beneath(self.as_fd(), path::checked(name)?, DIRECTORY)?;
+        let fd = open_beneath(self.as_fd(), checked(name)?, DIRECTORY)?;
         Ok(Self { fd, path: self.path_of(name), is_private: self.is_private })
     }
 
     /// Opens a folder right below, and makes it where it is not there.
     pub fn make_folder(&self, name: impl AsRef<Path>) -> io::Result<Self> {
-        let (parent, last) = self.parent(name.as_ref())?;
-        match mkdirat(&parent, last, self.mode(FOLDER)) {
-            Ok(()) | Err(Errno::EXIST) => self.folder(name),
-            Err(error) => Err(error.into()),
+        match self.new_folder(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.folder(name),
+            made => made,
         }
     }
 
@@ -168,7 +175,10 @@ impl Folder {
     /// nowhere else.
     /// Before Linux 5.6 a path with a symbolic link in it is refused.
     pub fn file_in_root(&self, path: impl AsRef<Path>) -> io::Result<File> {
-        reopened(path::open_in_root(self.as_fd(), path.as_ref(), LOOK)?)
+        // Only looked up at first: opening a device can already do something.
+        let found = open_in_root(self.as_fd(), path.as_ref(), LOOK)?;
+        let found = Regular::of(found.into())?.file;
+        File::open(format!("/proc/self/fd/{}", found.as_raw_fd()))
     }
 
     /// Opens a regular file that is there for writing. It is neither made nor emptied.
@@ -239,7 +249,7 @@ impl Folder {
 
     fn write_new(
         &self,
-        parent: &Parent<'_>,
+        parent: &OwnedFd,
         name: &OsStr,
         write: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> io::Result<()> {
@@ -283,6 +293,42 @@ impl Folder {
         fs::remove_dir_all(through.join(last))
     }
 
+    /// What is in it, in the order of names. Names that are not UTF-8 are left out: none of ours is so.
+    pub fn entries(&self) -> io::Result<Vec<Entry>> {
+        // One that is gone meanwhile is in it no more.
+        Ok(self.names()?.into_iter().filter_map(|(name, _)| self.entry(name).ok()).collect())
+    }
+
+    /// The names of the folders in it.
+    pub fn folders(&self) -> io::Result<Vec<String>> {
+        let mut names = self.names()?;
+        // Most file systems give the kind with the name, which saves a call for each.
+        names.retain(|(name, kind)| match kind {
+            FileType::Unknown => kind_of(self, name.as_ref()).is_ok_and(FileType::is_dir),
+            kind => kind.is_dir(),
+        });
+        Ok(names.into_iter().map(|(name, _)| name).collect())
+    }
+
+    fn names(&self) -> io::Result<Vec<(String, FileType)>> {
+        let mut names = Vec::new();
+        for listed in Dir::new(openat(&self.fd, ".", DIRECTORY, Mode::empty())?)? {
+            let listed = listed?;
+            let name = String::from_utf8(listed.file_name().to_bytes().to_vec());
+            let is_inside = |name: &String| name != "." && name != "..";
+            names.extend(name.ok().filter(is_inside).map(|name| (name, listed.file_type())));
+        }
+        names.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        Ok(names)
+    }
+
+    fn entry(&self, name: String) -> io::Result<Entry> {
+        let found = statat(&self.fd, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let kind = FileType::from_raw_mode(found.st_mode);
+        let bytes = u64::try_from(found.st_size).unwrap_or_default();
+        Ok(Entry { name, is_folder: kind.is_dir(), is_file: kind.is_file(), bytes })
+    }
+
     /// Whether a regular file of this name is here.
     pub fn has_file(&self, name: impl AsRef<Path>) -> bool {
         self.stat(name.as_ref()).is_ok_and(|kind| kind.is_file())
@@ -301,18 +347,18 @@ impl Folder {
     /// Opens a regular file to read it. Opening a device can already do something, so the name is looked at before. The look
     /// may lead through a symbolic link; what is opened does not.
     fn regular(&self, name: &Path) -> io::Result<Regular> {
-        let name = path::checked(name)?;
+        let name = checked(name)?;
         let kind = kind_of(self, name.as_os_str())?;
         if kind.is_symlink() {
-            return Err(path::link(Errno::LOOP));
+            return Err(link(Errno::LOOP));
         }
         file::regular(kind)?;
         let flags = OFlags::RDONLY | QUIETLY;
-        Regular::of(path::open_beneath(self.as_fd(), name, flags)?.into())
+        Regular::of(open_beneath(self.as_fd(), name, flags)?.into())
     }
 
     /// Makes a file in place of what has its name in an open folder.
-    fn create_in(&self, parent: &Parent<'_>, name: &OsStr) -> io::Result<File> {
+    fn create_in(&self, parent: &OwnedFd, name: &OsStr) -> io::Result<File> {
         unlink(parent, name)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | QUIETLY;
         Ok(openat(parent, name, flags, self.mode(FILE))?.into())
@@ -320,37 +366,21 @@ impl Folder {
 
     fn open_regular(&self, name: &Path, flags: OFlags) -> io::Result<File> {
         let (parent, last) = self.parent(name)?;
-        let file = openat(&parent, last, flags | QUIETLY, self.mode(FILE)).map_err(path::link)?;
+        let file = openat(&parent, last, flags | QUIETLY, self.mode(FILE)).map_err(link)?;
         Ok(Regular::of(file.into())?.file)
     }
 
     /// The folder that a name is in, and its last part.
-    fn parent<'a>(&self, name: &'a Path) -> io::Result<(Parent<'_>, &'a OsStr)> {
-        let name = path::checked(name)?;
+    fn parent<'a>(&self, name: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
+        let name = checked(name)?;
         let last = name.file_name().ok_or(Errno::INVAL)?;
         let parent = match name.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => {
-                Parent::Below(path::open_beneath(self.as_fd(), parent, DIRECTORY)?)
+                open_beneath(self.as_fd(), parent, DIRECTORY)?
             }
-            _ => Parent::Itself(self.as_fd()),
+            _ => self.fd.try_clone()?,
         };
         Ok((parent, last))
-    }
-}
-
-enum Parent<'a> {
-    /// The one that was asked.
-    Itself(BorrowedFd<'a>),
-    /// One below it, opened for this.
-    Below(OwnedFd),
-}
-
-impl AsFd for Parent<'_> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Itself(fd) => *fd,
-            Self::Below(fd) => fd.as_fd(),
-        }
     }
 }
 
@@ -383,18 +413,122 @@ fn kind_of(at: impl AsFd, name: &OsStr) -> io::Result<FileType> {
     Ok(FileType::from_raw_mode(found.st_mode))
 }
 
-/// Opens for reading what was only looked up, if it is a regular file: opening a device can already do something.
-fn reopened(found: OwnedFd) -> io::Result<File> {
-    let found = Regular::of(found.into())?.file;
-    File::open(format!("/proc/self/fd/{}", found.as_raw_fd()))
-}
-
 /// A file that is to be written to must not be another file of the user's as well.
 fn alone(file: File) -> io::Result<File> {
     if file.metadata()?.nlink() <= 1 {
         return Ok(file);
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "it has a second name (a hard link)"))
+}
+
+/// A path whose parts are all plain names.
+fn checked(path: &Path) -> io::Result<&Path> {
+    let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+    if plain && !path.as_os_str().is_empty() {
+        return Ok(path);
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "the name leads out of its folder"))
+}
+
+/// Opens below a folder, through no symbolic link.
+fn open_beneath(at: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match openat2(at, path, flags, Mode::empty(), resolve) {
+        // Older kernels do not know the call, and some sandboxes forbid it.
+        Err(Errno::NOSYS | Errno::PERM) => part_by_part(at, path, flags),
+        opened => opened.map_err(link),
+    }
+}
+
+/// Opens as a program does whose root the folder is. Without `openat2` no link is followed.
+fn open_in_root(at: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+    match openat2(at, path, flags - OFlags::NOFOLLOW, Mode::empty(), resolve) {
+        Err(Errno::NOSYS | Errno::PERM) => {
+            let below = path.strip_prefix("/").unwrap_or(path);
+            part_by_part(at, checked(below)?, flags)
+        }
+        opened => Ok(opened?),
+    }
+}
+
+/// Opens each part in the one before it. Parts are plain names, so `NOFOLLOW` keeps each in its folder.
+fn part_by_part(at: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let mut opened = at.try_clone_to_owned()?;
+    let parts = path.components().count();
+    for (index, part) in path.components().enumerate() {
+        let last = index + 1 == parts;
+        let flags = if last { flags } else { DIRECTORY } | OFlags::NOFOLLOW;
+        opened = openat(&opened, part.as_os_str(), flags, Mode::empty()).map_err(link)?;
+    }
+    Ok(opened)
+}
+
+/// The system's word for a symbolic link says nothing of links. With `O_DIRECTORY` it is `ENOTDIR`.
+fn link(error: Errno) -> io::Error {
+    match error {
+        Errno::LOOP => io::Error::new(io::ErrorKind::InvalidInput, "it is a symbolic link"),
+        error => error.into(),
+    }
+}
+
+/// A folder that is removed with all that is in it when the value is dropped.
+#[derive(Debug)]
+pub struct Temporary {
+    parent: Folder,
+    name: String,
+    folder: Folder,
+}
+
+impl Temporary {
+    /// Makes a folder below another one (mode 0700), with a name that nobody can guess.
+    pub fn below(parent: impl Into<PathBuf>, prefix: &str) -> io::Result<Self> {
+        let parent = Folder::open(parent)?;
+        loop {
+            let name = format!("{prefix}{}", random_name()?);
+            let path = parent.path_of(&name);
+            match mkdirat(CWD, &path, Mode::RWXU) {
+                Ok(()) => {
+                    let folder = parent.folder(&name)?;
+                    return Ok(Self { parent, name, folder });
+                }
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Makes one in the system's folder for temporary files.
+    pub fn new(prefix: &str) -> io::Result<Self> {
+        Self::below(std::env::temp_dir(), prefix)
+    }
+
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // Another folder that has its name now is somebody else's.
+        let inode = |of: &Folder| of.metadata().map(|found| (found.dev(), found.ino())).ok();
+        let same = |now: Folder| inode(&now) == inode(&self.folder);
+        if self.parent.folder(&self.name).is_ok_and(same) {
+            // It is in a folder for what may be left behind.
+            let _ = self.parent.remove_tree(&self.name);
+        }
+    }
+}
+
+/// 64 random bits, hexadecimal: a name that nobody can guess.
+pub fn random_name() -> io::Result<String> {
+    let mut bytes = [0; 8];
+    getrandom(&mut bytes, GetRandomFlags::empty())?;
+    Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Refusing system calls: a filter over the numbers of those that this thread may still make.
 //!
 //! Talks to `prctl`. What is not allowed fails with `EPERM`, as if the right to it were missing; a call of another
-//! architecture kills. A filter stays until the process ends, and everything that it starts has it. Which purposes a
-//! program has is its own to say.
+//! architecture kills. A filter stays until the process ends, and everything that it starts has it.
 //!
 //! Formats: `seccomp(2)`, <https://docs.kernel.org/userspace-api/seccomp_filter.html>, the kernel's
 //! `include/uapi/linux/{filter,seccomp,audit}.h`. Minimum kernel: 3.5; from 5.11 on the kernel remembers the calls that
@@ -14,31 +13,7 @@ use rustix::thread::set_no_new_privs;
 
 use crate::error::checked;
 
-/// What system calls are for, with every number that an architecture has for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Waiting for descriptors, and moving bytes over those that are open.
-    Transfer,
-    /// Accepting connections, and making unix sockets; sockets of no other family.
-    UnixSockets,
-    /// Memory, of which nothing new can be executed.
-    Memory,
-    /// Clocks, locks of one process, random numbers.
-    Process,
-    /// Returning from signals, and ending.
-    End,
-    /// Looking at files, and removing them.
-    Remove,
-}
-
-/// A system call that is allowed, where one of its arguments is as it has to be.
-#[derive(Clone, Copy, Debug)]
-struct Call {
-    number: libc::c_long,
-    when: Option<Condition>,
-}
-
-/// `(argument & mask) == value`, of the argument's lower 32 bits.
+/// Allows a call only where `(argument & mask) == value`, of the argument's lower 32 bits.
 #[derive(Clone, Copy, Debug)]
 struct Condition {
     argument: u32,
@@ -61,18 +36,19 @@ const ARCHITECTURE: Option<u32> = if cfg!(all(target_arch = "x86_64", target_poi
     None
 };
 
-/// From here on this thread makes calls of these purposes only, and gains no privileges (`no_new_privs`).
+/// From here on this thread makes only the calls of a daemon on sockets that are open, and gains no privileges
+/// (`no_new_privs`): it moves bytes, accepts connections, makes unix sockets, asks for memory of which nothing new can
+/// be executed, and looks at files and removes them.
 /// Fails with [`io::ErrorKind::Unsupported`] where this architecture's numbers are not known here; the kernel's,
 /// `EINVAL` where it was built without `CONFIG_SECCOMP_FILTER`.
-pub fn allow_only(purposes: &[Purpose]) -> io::Result<()> {
+pub fn serve_only() -> io::Result<()> {
     let Some(architecture) = ARCHITECTURE else {
         return Err(io::Error::new(
             io::ErrorKind::Unsupported,
             "the numbers of this architecture's system calls are not known",
         ));
     };
-    let calls: Vec<Call> = purposes.iter().flat_map(|purpose| calls(*purpose)).collect();
-    let mut program = program(architecture, &calls);
+    let mut program = program(architecture);
     set_no_new_privs(true)?;
     let filter =
         libc::sock_fprog { len: program.len() as libc::c_ushort, filter: program.as_mut_ptr() };
@@ -122,56 +98,10 @@ const NOT_FOR_BUILDS: &[libc::c_long] = &[
     libc::SYS_io_uring_setup,
 ];
 
-fn calls(purpose: Purpose) -> impl Iterator<Item = Call> {
-    let always = always(purpose).iter().map(|number| Call { number: *number, when: None });
-    always.chain(sometimes(purpose))
-}
-
-/// The names of today, of before, and of 32 bits: what a C library calls is its own choice.
-fn always(purpose: Purpose) -> &'static [libc::c_long] {
-    match purpose {
-        Purpose::Transfer => TRANSFER,
-        Purpose::UnixSockets => &[
-            libc::SYS_close,
-            libc::SYS_accept4,
-            libc::SYS_accept,
-            libc::SYS_bind,
-            libc::SYS_connect,
-            libc::SYS_shutdown,
-            libc::SYS_getsockopt,
-            libc::SYS_setsockopt,
-            libc::SYS_getsockname,
-            libc::SYS_fcntl,
-            #[cfg(target_arch = "arm")]
-            libc::SYS_fcntl64,
-        ],
-        Purpose::Memory => &[libc::SYS_brk, libc::SYS_munmap, libc::SYS_mremap, libc::SYS_madvise],
-        Purpose::Process => &[
-            libc::SYS_clock_gettime,
-            libc::SYS_gettimeofday,
-            libc::SYS_futex,
-            libc::SYS_getrandom,
-            libc::SYS_sched_yield,
-            #[cfg(target_arch = "arm")]
-            CLOCK_GETTIME64,
-            #[cfg(target_arch = "arm")]
-            FUTEX_TIME64,
-        ],
-        Purpose::End => &[
-            libc::SYS_rt_sigreturn,
-            libc::SYS_rt_sigprocmask,
-            libc::SYS_sigaltstack,
-            libc::SYS_restart_syscall,
-            libc::SYS_exit,
-            libc::SYS_exit_group,
-            #[cfg(target_arch = "arm")]
-            libc::SYS_sigreturn,
-        ],
-        Purpose::Remove => REMOVE,
-    }
-}
-
-const TRANSFER: &[libc::c_long] = &[
+/// What a daemon may always call, the most frequent first: the names of today, of before, and of 32 bits, because a C
+/// library chooses among them.
+const ALWAYS: &[libc::c_long] = &[
+    // Waiting for descriptors, and moving bytes over those that are open.
     libc::SYS_epoll_pwait,
     libc::SYS_recvfrom,
     libc::SYS_sendmsg,
@@ -194,9 +124,43 @@ const TRANSFER: &[libc::c_long] = &[
     libc::SYS_send,
     #[cfg(target_arch = "arm")]
     PPOLL_TIME64,
-];
-
-const REMOVE: &[libc::c_long] = &[
+    // Accepting connections, and the sockets that [`SOMETIMES`] lets it make.
+    libc::SYS_close,
+    libc::SYS_accept4,
+    libc::SYS_accept,
+    libc::SYS_bind,
+    libc::SYS_connect,
+    libc::SYS_shutdown,
+    libc::SYS_getsockopt,
+    libc::SYS_setsockopt,
+    libc::SYS_getsockname,
+    libc::SYS_fcntl,
+    #[cfg(target_arch = "arm")]
+    libc::SYS_fcntl64,
+    // Memory, clocks, locks of one process, random numbers.
+    libc::SYS_brk,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_clock_gettime,
+    libc::SYS_gettimeofday,
+    libc::SYS_futex,
+    libc::SYS_getrandom,
+    libc::SYS_sched_yield,
+    #[cfg(target_arch = "arm")]
+    CLOCK_GETTIME64,
+    #[cfg(target_arch = "arm")]
+    FUTEX_TIME64,
+    // Returning from signals, and ending.
+    libc::SYS_rt_sigreturn,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_sigaltstack,
+    libc::SYS_restart_syscall,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    #[cfg(target_arch = "arm")]
+    libc::SYS_sigreturn,
+    // Looking at files, and removing them.
     libc::SYS_unlinkat,
     libc::SYS_statx,
     #[cfg(not(target_arch = "arm"))]
@@ -233,22 +197,18 @@ const MMAP: libc::c_long = libc::SYS_mmap;
 #[cfg(target_arch = "arm")]
 const MMAP: libc::c_long = libc::SYS_mmap2;
 
-fn sometimes(purpose: Purpose) -> Vec<Call> {
-    let only = |number, argument, mask, value| Call {
-        number,
-        when: Some(Condition { argument, mask, value }),
-    };
-    let executable = libc::PROT_EXEC as u32;
-    match purpose {
-        Purpose::UnixSockets => vec![
-            only(libc::SYS_socket, 0, u32::MAX, libc::AF_UNIX as u32),
-            only(libc::SYS_ioctl, 1, u32::MAX, libc::FIONBIO as u32),
-        ],
-        Purpose::Memory => {
-            vec![only(MMAP, 2, executable, 0), only(libc::SYS_mprotect, 2, executable, 0)]
-        }
-        _ => Vec::new(),
-    }
+/// What it may call where an argument is right: unix sockets, and memory that is not executable.
+const SOMETIMES: [(libc::c_long, Condition); 4] = [
+    (libc::SYS_socket, is(0, libc::AF_UNIX as u32)),
+    (libc::SYS_ioctl, is(1, libc::FIONBIO as u32)),
+    (MMAP, NOT_EXECUTABLE),
+    (libc::SYS_mprotect, NOT_EXECUTABLE),
+];
+
+const NOT_EXECUTABLE: Condition = Condition { argument: 2, mask: libc::PROT_EXEC as u32, value: 0 };
+
+const fn is(argument: u32, value: u32) -> Condition {
+    Condition { argument, mask: u32::MAX, value }
 }
 
 /// Offsets in `struct seccomp_data`.
@@ -262,12 +222,14 @@ fn head(architecture: u32) -> Vec<libc::sock_filter> {
     vec![load(ARCH), jump(architecture, Jump { equal: 1, other: 0 }), other, load(NUMBER)]
 }
 
-fn program(architecture: u32, calls: &[Call]) -> Vec<libc::sock_filter> {
+fn program(architecture: u32) -> Vec<libc::sock_filter> {
     let mut program = head(architecture);
+    let always = ALWAYS.iter().map(|number| (*number, None));
+    let sometimes = SOMETIMES.iter().map(|(number, when)| (*number, Some(*when)));
     // Each call has its own way out: a jump reaches 255 instructions at most, and no list outgrows that.
-    for call in calls {
-        let body = body(call.when);
-        program.push(jump(call.number as u32, Jump { equal: 0, other: body.len() as u8 }));
+    for (number, when) in always.chain(sometimes) {
+        let body = body(when);
+        program.push(jump(number as u32, Jump { equal: 0, other: body.len() as u8 }));
         program.extend(body);
     }
     program.push(answer(libc::SECCOMP_RET_ERRNO | libc::EPERM as u32));
@@ -324,22 +286,10 @@ mod tests {
 
     use super::*;
 
-    const ALL: [Purpose; 6] = [
-        Purpose::Transfer,
-        Purpose::UnixSockets,
-        Purpose::Memory,
-        Purpose::Process,
-        Purpose::End,
-        Purpose::Remove,
-    ];
-
     /// On a thread of its own: a filter stays. `None` where this machine has none.
-    fn confined<T: Send + 'static>(
-        purposes: &'static [Purpose],
-        does: impl FnOnce() -> T + Send + 'static,
-    ) -> Option<T> {
+    fn confined<T: Send + 'static>(does: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let thread = thread::spawn(move || {
-            if let Err(error) = allow_only(purposes) {
+            if let Err(error) = serve_only() {
                 assert!(ARCHITECTURE.is_none() || error.raw_os_error() == Some(libc::EINVAL));
                 return None;
             }
@@ -353,8 +303,8 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_purpose_is_denied() {
-        let reported = confined(&ALL, || {
+    fn what_a_daemon_does_not_need_is_denied() {
+        let reported = confined(|| {
             [
                 is_denied(fs::File::open("/etc/passwd")),
                 is_denied(fs::write("/tmp/never", "")),
@@ -367,11 +317,11 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_purpose_goes_on() {
+    fn what_a_daemon_needs_goes_on() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s");
         let listener = UnixListener::bind(&path).expect("a path");
-        let worked = confined(&ALL, move || -> io::Result<usize> {
+        let worked = confined(move || -> io::Result<usize> {
             let stream = UnixStream::connect(&path)?;
             let (accepted, _) = listener.accept()?;
             stream.set_nonblocking(true)?;
@@ -389,7 +339,7 @@ mod tests {
     #[test]
     fn new_memory_is_never_executable() {
         let mapped = |protection| {
-            confined(&ALL, move || {
+            confined(move || {
                 // SAFETY: a new mapping that nobody has a reference into, and that nobody ever uses.
                 let mapped = unsafe {
                     mmap_anonymous(std::ptr::null_mut(), 4096, protection, MapFlags::PRIVATE)
@@ -402,15 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_purpose_that_was_not_named_is_none() {
-        let without = &[Purpose::Transfer, Purpose::Memory, Purpose::Process, Purpose::End];
-        let reported = confined(without, || is_denied(UnixDatagram::unbound()));
-        assert_ne!(reported, Some(false));
-    }
-
-    #[test]
     fn a_program_is_within_the_kernels_limit() {
-        let calls: Vec<Call> = ALL.iter().flat_map(|purpose| calls(*purpose)).collect();
-        assert!(program(0, &calls).len() < libc::BPF_MAXINSNS as usize);
+        assert!(program(0).len() < libc::BPF_MAXINSNS as usize);
     }
 }

@@ -223,3 +223,28 @@ fn a_file_is_believed_only_where_no_other_user_can_have_written_it() {
     fs::hard_link(place.path().join("file"), place.path().join("other")).unwrap();
     assert!(reported().unwrap_err().contains("second name"));
 }
+
+#[test]
+fn both_ways_open_the_same_and_refuse_the_same() {
+    let place = tempfile::tempdir().unwrap();
+    fs::create_dir_all(place.path().join("a/b")).unwrap();
+    fs::write(place.path().join("a/b/file"), "x").unwrap();
+    std::os::unix::fs::symlink("a", place.path().join("link")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", place.path().join("a/out")).unwrap();
+    let folder = fs::File::open(place.path()).unwrap();
+    for (path, opens) in
+        [("a/b/file", true), ("link/b/file", false), ("a/out", false), ("a/none", false)]
+    {
+        let (at, path, flags) = (folder.as_fd(), Path::new(path), OFlags::RDONLY | OFlags::CLOEXEC);
+        assert_eq!(open_beneath(at, path, flags).is_ok(), opens, "{path:?}");
+        assert_eq!(part_by_part(at, path, flags).is_ok(), opens, "{path:?}");
+    }
+}
+
+#[test]
+fn only_plain_names_are_below() {
+    for wrong in ["", ".", "..", "/a", "a/../../b", "./a"] {
+        assert!(checked(Path::new(wrong)).is_err(), "{wrong}");
+    }
+    assert!(checked(Path::new("a/b.c")).is_ok());
+}

@@ -7,30 +7,18 @@ use crate::netlink::{Attributes, first};
 
 const BITRATE: u16 = 1;
 const MCS: u16 = 2;
-const WIDTH_40: u16 = 3;
 const SHORT_GI: u16 = 4;
 const BITRATE32: u16 = 5;
 const VHT_MCS: u16 = 6;
 const VHT_NSS: u16 = 7;
-const WIDTH_80: u16 = 8;
-const WIDTH_80P80: u16 = 9;
-const WIDTH_160: u16 = 10;
-const WIDTH_10: u16 = 11;
-const WIDTH_5: u16 = 12;
 const HE_MCS: u16 = 13;
 const HE_NSS: u16 = 14;
 const HE_GI: u16 = 15;
-const WIDTH_320: u16 = 18;
 const EHT_MCS: u16 = 19;
 const EHT_NSS: u16 = 20;
 const EHT_GI: u16 = 21;
 const S1G_MCS: u16 = 23;
 const S1G_NSS: u16 = 24;
-const WIDTH_1: u16 = 25;
-const WIDTH_2: u16 = 26;
-const WIDTH_4: u16 = 27;
-const WIDTH_8: u16 = 28;
-const WIDTH_16: u16 = 29;
 
 /// The unit of the kernel's bit rates, in kbit/s.
 const BITRATE_UNIT_KBPS: u32 = 100;
@@ -158,20 +146,21 @@ impl Rate {
     }
 }
 
-/// The width in MHz that a flag stands for; there is none for 20 MHz.
+/// The width in MHz that a flag stands for (`NL80211_RATE_INFO_…_MHZ_WIDTH`); there is none for 20 MHz.
 fn flag_mhz(flag: u16) -> Option<u16> {
     Some(match flag {
-        WIDTH_1 => 1,
-        WIDTH_2 => 2,
-        WIDTH_4 => 4,
-        WIDTH_5 => 5,
-        WIDTH_8 => 8,
-        WIDTH_10 => 10,
-        WIDTH_16 => 16,
-        WIDTH_40 => 40,
-        WIDTH_80 => 80,
-        WIDTH_80P80 | WIDTH_160 => 160,
-        WIDTH_320 => 320,
+        3 => 40,
+        8 => 80,
+        // Twice 80 MHz, and 160 in one piece.
+        9 | 10 => 160,
+        11 => 10,
+        12 => 5,
+        18 => 320,
+        25 => 1,
+        26 => 2,
+        27 => 4,
+        28 => 8,
+        29 => 16,
         _ => return None,
     })
 }

@@ -9,7 +9,10 @@ use std::{
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
 };
 
-use rustix::io::Errno;
+use rustix::{
+    io::Errno,
+    ioctl::{Opcode, opcode},
+};
 
 use super::attributes::{Attributes, FORMAT_LOST, LENGTH};
 
@@ -19,38 +22,12 @@ use crate::error::checked;
 const PID_CGROUP: u64 = 1 << 2;
 const CLOEXEC: u64 = 1 << 3;
 
-/// `PERF_EVENT_IOC_*`: those without an argument are `_IO('$', number)`, and `ID` reads a `u64`.
-const ENABLE: u64 = request(0);
-const DISABLE: u64 = request(1);
-const SET_OUTPUT: u64 = request(5);
-const SET_FILTER: u64 = with_pointer(6, true);
-const ID: u64 = with_pointer(7, false);
-
-const fn request(number: u64) -> u64 {
-    // Whether “no argument” is 0 or a bit of its own is the architecture's: `include/uapi/asm/ioctl.h`.
-    let none = if cfg!(any(
-        target_arch = "mips",
-        target_arch = "mips64",
-        target_arch = "powerpc",
-        target_arch = "powerpc64"
-    )) {
-        1 << 29
-    } else {
-        0
-    };
-    none | (0x24 << 8) | number
-}
-
-/// A request whose argument the kernel writes to, or reads.
-const fn with_pointer(number: u64, reads: bool) -> u64 {
-    let shift = if request(0) >> 29 == 1 { 29 } else { 30 };
-    let way = match (shift, reads) {
-        (29, true) => 4,
-        (_, true) => 1,
-        (_, false) => 2,
-    };
-    (way << shift) | ((size_of::<usize>() as u64) << 16) | (0x24 << 8) | number
-}
+/// `PERF_EVENT_IOC_*`.
+const ENABLE: Opcode = opcode::none(b'$', 0);
+const DISABLE: Opcode = opcode::none(b'$', 1);
+const SET_OUTPUT: Opcode = opcode::none(b'$', 5);
+const SET_FILTER: Opcode = opcode::write::<*const u8>(b'$', 6);
+const ID: Opcode = opcode::read::<*mut u64>(b'$', 7);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -152,7 +129,7 @@ impl Event {
         Ok(Reading { count: word(0).ok_or(Errno::IO)?, lost })
     }
 
-    fn ask(&self, request: u64, argument: i32) -> io::Result<()> {
+    fn ask(&self, request: Opcode, argument: i32) -> io::Result<()> {
         // SAFETY: these requests take a number and touch no memory of ours.
         checked(unsafe { libc::ioctl(self.fd.as_raw_fd(), request as _, argument) }).map(drop)
     }

@@ -15,10 +15,7 @@ pub mod start;
 
 use std::{io, os::fd::OwnedFd};
 
-use linux::{
-    seccomp::{self, Purpose},
-    system::boottime_ns,
-};
+use linux::{seccomp, system::boottime_ns};
 use listen::{Hosts, ListenError, Listener};
 
 #[cfg(feature = "ubus")]
@@ -38,17 +35,6 @@ use crate::{
     tally::Tally,
     trace::Level,
 };
-
-/// What the loop needs of the kernel: bytes over what is open, sockets to a hostapd that begins again, memory, clocks,
-/// and to remove its sockets at the end. It opens no file, starts no program and no thread.
-const PURPOSES: [Purpose; 6] = [
-    Purpose::Transfer,
-    Purpose::UnixSockets,
-    Purpose::Memory,
-    Purpose::Process,
-    Purpose::End,
-    Purpose::Remove,
-];
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -214,5 +200,5 @@ impl Daemon {
 
 /// Lets the kernel refuse this thread what the loop does not need, to the thread's end.
 pub(crate) fn confine() -> io::Result<()> {
-    seccomp::allow_only(&PURPOSES)
+    seccomp::serve_only()
 }
