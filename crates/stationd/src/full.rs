@@ -249,6 +249,12 @@ mod tests {
         serde_json::from_slice(&out).unwrap()
     }
 
+    fn brief(point: &Point, table: &Table) -> Json {
+        let mut out = Vec::new();
+        brief::reply(point, table, &mut out);
+        serde_json::from_slice(&out).unwrap()
+    }
+
     fn point() -> Point {
         Point { noise_dbm: Some(-95), frequency: Some(5180), ..Point::default() }
     }
@@ -277,9 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn the_unknown_is_left_out_and_never_0() {
-        let bare = StationReading { address: [2, 0, 0, 0, 1, 1], ..StationReading::default() };
-        let told = full(&Point::default(), &table(&[bare]));
+    fn the_unknown_is_left_out_or_null_and_never_0() {
+        let bare = StationReading { address: [2, 0, 0, 0, 1, 0xab], ..StationReading::default() };
+        let (point_of_none, table_of_one) = (Point::default(), table(&[bare]));
+        let told = brief(&point_of_none, &table_of_one);
+        let brief = told[0][0].as_object().unwrap();
+        assert_eq!((brief.len(), &brief["MACAddress"]), (14, &json!("02:00:00:00:01:AB")));
+        assert_eq!(brief.values().filter(|value| value.is_null()).count(), 13);
+        let told = full(&point_of_none, &table_of_one);
         let names: Vec<_> = told[0][0].as_object().unwrap().keys().collect();
         assert_eq!(names, ["Active", "AssociationTime", "LastStateChange", "MACAddress"]);
         assert_eq!(full(&point(), &Table::default()), json!([[]]));
@@ -288,10 +299,7 @@ mod tests {
     #[test]
     fn the_fourteen_values_are_the_brief_replys() {
         let (point, table) = (point(), table(&[reading(1), reading(2)]));
-        let mut out = Vec::new();
-        brief::reply(&point, &table, &mut out);
-        let (brief, full): (Json, _) =
-            (serde_json::from_slice(&out).unwrap(), full(&point, &table));
+        let (brief, full) = (brief(&point, &table), full(&point, &table));
         for number in 0..2 {
             for (key, value) in brief[0][number].as_object().unwrap() {
                 assert_eq!(full[0][number][key], *value, "{key}");

@@ -100,5 +100,5 @@ impl Service for Http {
 
 /// A request of this length was answered; the connection is kept or not, as it said.
 fn answered(keep: bool, length: usize) -> Outcome {
-    if keep { Outcome::Whole(length) } else { Outcome::WholeLast(length) }
+    if keep { Outcome::Whole(length) } else { Outcome::Last }
 }

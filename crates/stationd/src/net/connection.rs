@@ -6,7 +6,7 @@ use std::{collections::VecDeque, os::fd::OwnedFd};
 
 use rustix::{
     io::Errno,
-    net::{RecvFlags, Shutdown, recv, shutdown},
+    net::{RecvFlags, recv},
 };
 
 use super::{
@@ -17,11 +17,6 @@ use super::{
 
 /// A consumer that takes no byte, or that leaves a request unfinished, is dropped after this.
 pub const PATIENCE_NS: u64 = 10_000_000_000;
-/// How long a consumer may take to read why its connection ends.
-const LINGER_NS: u64 = 1_000_000_000;
-/// Bytes of it that are taken meanwhile, and thrown away.
-const LINGER_BYTES: usize = 64 * 1024;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
     Bytes(usize),
@@ -29,20 +24,6 @@ pub enum Received {
     Nothing,
     /// The other end has left.
     Gone,
-}
-
-/// How far a connection is from its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    No,
-    /// Nothing more is read; it ends with the last byte that waits.
-    Sends,
-    /// The same, but bytes may come that the other end sent before it heard of the end.
-    SendsAndLingers,
-    /// Everything is sent; this many bytes more are thrown away.
-    Lingers {
-        left: usize,
-    },
 }
 
 #[derive(Debug)]
@@ -55,7 +36,8 @@ pub struct Connection {
     unsent: VecDeque<Unsent>,
     /// What it is waited for, once it is.
     interest: Option<Interest>,
-    ending: Ending,
+    /// Nothing more is read; it ends with the last byte that waits.
+    ends: bool,
     /// Something has to happen by this moment, or the connection is dropped; `None`: it may be idle.
     pub deadline_ns: Option<u64>,
 }
@@ -69,7 +51,7 @@ impl Connection {
             input: Vec::new(),
             unsent: VecDeque::new(),
             interest: None,
-            ending: Ending::No,
+            ends: false,
             deadline_ns: None,
         }
     }
@@ -138,52 +120,24 @@ impl Connection {
         !self.unsent.is_empty()
     }
 
-    pub fn end(&mut self, ending: Ending) {
-        self.ending = ending;
+    /// Reads nothing more. Bytes that came and were not read do not take back what was sent: on one machine that is
+    /// readable behind a reset.
+    pub fn end(&mut self) {
+        self.ends = true;
     }
 
     pub fn ends(&self) -> bool {
-        self.ending != Ending::No
-    }
-
-    /// Everything is said. A socket that is closed with bytes unread takes back what the other end has
-    /// not read yet (TCP's reset), so some of them are read first.
-    fn linger(&mut self, hub: &Hub) -> bool {
-        if shutdown(&self.socket, Shutdown::Write).is_err() {
-            return false;
-        }
-        self.ending = Ending::Lingers { left: LINGER_BYTES };
-        self.deadline_ns = Some(hub.now_ns + LINGER_NS);
-        self.wait_for(READ, hub)
-    }
-
-    /// Throws away what comes after the end, and says whether the connection goes on; `None` before its end.
-    pub fn throw_away(&mut self, buffer: &mut [u8]) -> Option<bool> {
-        let Ending::Lingers { left } = self.ending else { return None };
-        let taken = match self.receive(buffer) {
-            Received::Bytes(count) => count,
-            Received::Nothing => 0,
-            Received::Gone => return Some(false),
-        };
-        self.ending = Ending::Lingers { left: left.saturating_sub(taken) };
-        Some(taken < left)
+        self.ends
     }
 
     /// The end of a turn: waits for room if something is unsent, for requests otherwise. Whether the connection goes on.
     pub fn rest(&mut self, sent: Sent, hub: &Hub) -> bool {
         let interest = match sent {
             Sent::Gone => return false,
-            Sent::All => match self.ending {
-                Ending::No | Ending::Lingers { .. } => READ,
-                Ending::Sends => return false,
-                Ending::SendsAndLingers => return self.linger(hub),
-            },
+            Sent::All if self.ends => return false,
+            Sent::All => READ,
             Sent::Waits => WRITE,
         };
-        self.wait_for(interest, hub)
-    }
-
-    fn wait_for(&mut self, interest: Interest, hub: &Hub) -> bool {
         self.interest.replace(interest) == Some(interest)
             || hub.poller.watch(&self.socket, self.token, interest).is_ok()
     }

@@ -14,7 +14,7 @@ use listen::{Accepted, Listener};
 
 use super::{
     Hub,
-    connection::{Connection, Ending, PATIENCE_NS, Received},
+    connection::{Connection, PATIENCE_NS, Received},
     letter::{Letter, Sent, send},
     poller::{Poller, READ},
 };
@@ -35,8 +35,6 @@ pub(crate) enum Outcome {
     Whole(usize),
     /// It was, and nothing more is read of this connection.
     Last,
-    /// A request of this length was answered, and it said that it is the last.
-    WholeLast(usize),
     /// There is no whole request yet.
     Partial,
 }
@@ -272,9 +270,6 @@ impl<P: Protocol> Responder<P> {
     /// Bytes have come, or there is room for bytes that wait. Whether the connection goes on, here and below.
     pub(crate) fn ready(&mut self, client: &mut Client<P::State>, hub: &mut Hub) -> bool {
         let connection = &mut client.connection;
-        if let Some(goes_on) = connection.throw_away(&mut self.buffer) {
-            return goes_on;
-        }
         let goes_on = match connection.waits() {
             true => match connection.go_on(hub) {
                 Sent::All if !connection.ends() => self.serve(client, hub),
@@ -327,13 +322,8 @@ impl<P: Protocol> Responder<P> {
             match protocol.answer(&bytes[used..], exchange) {
                 Outcome::Partial => break,
                 Outcome::Whole(length) => used += length,
-                // Where all that came is read, the socket can be closed as it is.
-                Outcome::WholeLast(length) if used + length == bytes.len() => {
-                    client.connection.end(Ending::Sends);
-                    used = bytes.len();
-                }
-                Outcome::Last | Outcome::WholeLast(_) => {
-                    client.connection.end(Ending::SendsAndLingers);
+                Outcome::Last => {
+                    client.connection.end();
                     used = bytes.len();
                 }
             }
@@ -347,7 +337,7 @@ impl<P: Protocol> Responder<P> {
         if bytes.len() - used > P::LONGEST {
             hub.tally.drop_for(Reason::Oversized);
             protocol.oversized(letter);
-            client.connection.end(Ending::SendsAndLingers);
+            client.connection.end();
             used = bytes.len();
         }
         (used, client.connection.send(letter, hub))

@@ -173,16 +173,3 @@ fn json(value: &impl serde::Serialize, out: &mut Vec<u8>) {
     // Writing to memory cannot fail.
     let _ = serde_json::to_writer(out, value);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_access_point_is_named_by_either_tree() {
-        assert_eq!(number_of("WiFi.AccessPoint.1."), Some(1));
-        assert_eq!(number_of("Device.WiFi.AccessPoint.12"), Some(12));
-        assert_eq!(number_of("WiFi.AccessPoint.1.AssociatedDevice."), None);
-        assert_eq!(number_of("WiFi.Radio.1."), None);
-    }
-}

@@ -268,7 +268,7 @@ impl Protocol for Bus {
             Err(error) => {
                 let what = format_args!("what the broker says cannot be read: {error}");
                 exchange.hub.engine.trace().event(ZONE, Level::Warning, what);
-                Outcome::WholeLast(bytes.len())
+                Outcome::Last
             }
         }
     }

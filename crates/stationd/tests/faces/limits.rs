@@ -26,7 +26,7 @@ fn dropped(daemon: &Daemon, reason: &str) -> f64 {
 }
 
 #[test]
-fn a_request_of_100_mb_is_not_read() {
+fn a_request_of_100_mb_is_not_read_and_told_the_limit() {
     let daemon = Daemon::start(&[]);
     let mut client = daemon.client();
     let before = daemon.resident_kib();
@@ -42,20 +42,11 @@ fn a_request_of_100_mb_is_not_read() {
         }
     }
     assert!(sent < 3 << 20, "{sent} bytes were taken");
+    let (code, words) = refusal(&client.reply());
+    assert_eq!((code, words.as_str()), (-32000, "a request of more than 65536 bytes is not read"));
     assert_eq!(dropped(&daemon, "oversized"), 1.0);
     assert!(daemon.resident_kib() < before + 1024);
     is_well(&daemon);
-}
-
-#[test]
-fn a_long_request_is_told_the_limit() {
-    let daemon = Daemon::start(&[]);
-    let mut client = daemon.client();
-    client.send(&[b' '; 65_500]);
-    client.send(brief(1).as_bytes());
-    let (code, words) = refusal(&client.reply());
-    assert_eq!((code, words.as_str()), (-32000, "a request of more than 65536 bytes is not read"));
-    assert_eq!(client.line(), "");
 }
 
 #[test]

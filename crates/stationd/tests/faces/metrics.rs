@@ -2,9 +2,7 @@
 
 use std::{
     io::{Read, Write},
-    net::{TcpListener, TcpStream},
     os::unix::net::UnixStream,
-    process::{Command, Stdio},
 };
 
 use listen::readers;
@@ -120,43 +118,4 @@ fn other_requests_get_what_http_has_for_them() {
         let (head, body) = head_and_body(&answer);
         assert!(head.starts_with("HTTP/1.1 200 OK") && body.is_empty());
     }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-#[test]
-fn a_real_prometheus_scrapes_it() {
-    let (ours, theirs) = (free_port(), free_port());
-    let daemon = Daemon::start(&[&format!("metrics=127.0.0.1:{ours}")]);
-    let folder = tempfile::tempdir().unwrap();
-    let config = folder.path().join("prometheus.yml");
-    let targets = format!(
-        "scrape_configs:\n- job_name: stationd\n  scrape_interval: 1s\n  \
-         static_configs:\n  - targets: ['127.0.0.1:{ours}']\n"
-    );
-    std::fs::write(&config, targets).unwrap();
-    let mut command = Command::new("prometheus");
-    command
-        .arg(format!("--config.file={}", config.display()))
-        .arg(format!("--storage.tsdb.path={}", folder.path().join("data").display()))
-        .arg(format!("--web.listen-address=127.0.0.1:{theirs}"))
-        .stderr(Stdio::null());
-    let Ok(mut child) = command.spawn() else {
-        return skip::skip!("no Debian package prometheus");
-    };
-    let query = "GET /api/v1/query?query=count(node_wifi_station_signal_dbm) HTTP/1.0\r\n\r\n";
-    let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        daemon.until("Prometheus knows 38 stations", || {
-            let mut stream = TcpStream::connect(("127.0.0.1", theirs)).ok()?;
-            stream.write_all(query.as_bytes()).ok()?;
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer).ok()?;
-            answer.contains("\"38\"").then_some(())
-        });
-    }));
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(found.is_ok());
 }

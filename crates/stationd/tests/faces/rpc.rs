@@ -25,8 +25,9 @@ fn what_cannot_be_answered_is_refused_in_words() {
     let mut refusal = |method, params| client.refusal(method, params);
     let no_point = (-32001, "no access point \"wlan9\": getAccessPoints lists them".to_owned());
     assert_eq!(refusal("getStationStats", json!({"interface": "wlan9"})), no_point);
-    let (code, _) = refusal("getStationStats", json!({"path": "WiFi.Radio.1."}));
-    assert_eq!(code, -32001);
+    for path in ["WiFi.Radio.1.", "WiFi.AccessPoint.1.AssociatedDevice.", "WiFi.AccessPoint.12"] {
+        assert_eq!(refusal("getStationStats", json!({ "path": path })).0, -32001, "{path}");
+    }
     let neither = "name the access point by \"path\" or by \"interface\"";
     assert_eq!(refusal("getStationStats", json!({})), (-32602, neither.to_owned()));
     assert_eq!(refusal("Subscribe", json!({})).0, -32601);
@@ -65,8 +66,10 @@ fn rubbish_is_refused_and_the_next_request_is_answered() {
     client.send(b"\xff\xfe\0rubbish\n\n  \r\n[1,2]\n");
     assert_eq!(refusal(&client.reply()).0, -32700);
     assert_eq!(refusal(&client.reply()).0, -32600);
-    let stats = client.result("getStationStats", json!({"path": "WiFi.AccessPoint.1."}));
-    assert_eq!((stats.as_array().unwrap().len(), stats[0].as_array().unwrap().len()), (1, 13));
+    for path in ["WiFi.AccessPoint.1.", "Device.WiFi.AccessPoint.1"] {
+        let stats = client.result("getStationStats", json!({ "path": path }));
+        assert_eq!((stats.as_array().unwrap().len(), stats[0].as_array().unwrap().len()), (1, 13));
+    }
 }
 
 #[test]
