@@ -5,12 +5,15 @@
 
 mod clients;
 
+use model::{plural::count, run::Run, verdict::Difference};
 use serde::Serialize;
 
 pub(crate) use self::clients::of;
 use crate::{
+    figures::Part,
     quantity::{self, cpu_unit},
     stats::Estimate,
+    verdicts::{Finding, Judgement, Quantity},
 };
 
 /// What a run comes to.
@@ -51,6 +54,81 @@ impl Bar {
     pub(crate) fn cpu(name: &str, cpu: &Estimate) -> Self {
         Self::new(name, cpu.mean, format!("{}/s", quantity::cpu(cpu)))
     }
+}
+
+/// Two sides that were decided, with one figure, or how far that is; `at` is where: `at 60 clients`.
+pub(crate) fn compared(run: &Run, judgement: &Judgement, at: &str, is_over: bool) -> Headline {
+    let Judgement { base, variant, subject, finding, quantity, .. } = judgement;
+    let (uses, what) = match quantity {
+        Quantity::Cpu => ("uses", "CPU"),
+        Quantity::Time => ("takes", "time"),
+        Quantity::Wifi => ("keeps", "Wi-Fi"),
+    };
+    let is_of_subject = judgement.part == Part::Subject && judgement.clients > 0;
+    let new = match &judgement.difference {
+        Difference::Program { name, .. } => format!("The new build of `{}`", file_name(name)),
+        _ => format!("`{variant}`"),
+    };
+    let sentence = match finding {
+        Finding::Undecided | Finding::NotComparable if !is_over => {
+            let most = run.versus.as_ref().map_or(0, |versus| versus.pairs.most());
+            let are = if judgement.pairs == 1 { "is" } else { "are" };
+            format!("Not decided yet: {} of {} {are} done.", judgement.pairs, count(most, "pair"))
+        }
+        Finding::Cheaper | Finding::Dearer => {
+            let is_less = (*finding == Finding::Cheaper) == (*quantity != Quantity::Wifi);
+            let word = if is_less { "less" } else { "more" };
+            let effect = judgement.relative.map_or((word.to_owned(), "than"), moved);
+            let (effect, than) = (format!("{} {what}", effect.0), effect.1);
+            match &judgement.difference {
+                Difference::Program { .. } => format!("{new} {uses} {effect} {at}."),
+                _ if is_of_subject => {
+                    format!("`{subject}` {uses} {effect} in {new} {than} in `{base}` {at}.")
+                }
+                _ => format!("{new} {uses} {effect} {than} `{base}` {at}."),
+            }
+        }
+        Finding::Equivalent => {
+            let within = quantity::percent(judgement.margin);
+            format!("{new} {uses} as much {what} as `{base}` {at}, within {within}.")
+        }
+        Finding::Undecided => format!(
+            "Whether {new} {uses} as much {what} as `{base}` {at} is not decided after {}.",
+            count(judgement.pairs, "pair")
+        ),
+        Finding::NoOp => format!("The code that `{variant}` changes never ran {at}: no verdict."),
+        Finding::NotComparable => format!("`{variant}` and `{base}` cannot be compared {at}."),
+        Finding::Unstable => format!(
+            "The difference of `{variant}` from `{base}` {at} does not hold in every state of the machine."
+        ),
+    };
+    let of = match (is_of_subject || judgement.clients == 0, quantity) {
+        (true, Quantity::Cpu) => format!("CPU of {subject} {at}"),
+        (false, _) => format!("CPU of subject, load and others {at}"),
+        (true, _) => format!("{}{} {at}", what[..1].to_uppercase(), &what[1..]),
+    };
+    let side = |name: &str, one: &Estimate| match quantity {
+        Quantity::Cpu => Bar::cpu(name, one),
+        Quantity::Time => Bar::new(name, one.mean, format!("{} s", quantity::rounded(one.mean))),
+        Quantity::Wifi => Bar::new(name, one.mean, format!("{} Mb/s", quantity::rounded(one.mean))),
+    };
+    let sides = judgement.before.as_ref().zip(judgement.after.as_ref());
+    let bars = sides.map(|(before, after)| vec![side(base, before), side(variant, after)]);
+    Headline { sentence, of, bars: bars.unwrap_or_default() }
+}
+
+/// `80 % less`, than; `20 times as much`, as.
+fn moved(relative: Estimate) -> (String, &'static str) {
+    let word = if relative.mean < 0.0 { "less" } else { "more" };
+    match relative.mean {
+        more if more >= 1.0 => (format!("{} times as much", quantity::rounded(1.0 + more)), "as"),
+        share => (format!("{} {word}", quantity::percent(share.abs())), "than"),
+    }
+}
+
+/// The last part of a program's path.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// CPU with two digits: `6.4 ms`.

@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::{
     completion::{self, Completion},
     contention::{self, Contention, HARMED},
-    headline::Headline,
+    headline::{self, Headline},
     metrics::{
         self, Asks, Metric, Target,
         baseline::{Baselines, Earlier},
@@ -99,9 +99,10 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Limited {
     let targets: Vec<Target> = own.into_iter().chain(limits).chain(missing).collect();
     let (headline, answer) = match (&comparison, &traffic, &cards) {
         _ if counted == 0 => (Headline::plain(NOTHING.to_owned()), vec![NOTHING.to_owned()]),
-        (Some(one), ..) => {
-            let sentence = one.judgement.sentence.clone();
-            (Headline::plain(sentence.clone()), vec![sentence])
+        (Some(Versus { cell, judgement }), ..) => {
+            let at = if judgement.at.is_empty() { &format!("in {cell}") } else { &judgement.at };
+            let is_over = counted + left_out.len() >= run.plan.len();
+            (headline::compared(run, judgement, at, is_over), vec![judgement.sentence.clone()])
         }
         (_, Some(traffic), _) => (traffic.headline(), traffic.answer()),
         (_, _, Some(cards)) => (cards.headline(), cards.answer()),

@@ -337,13 +337,17 @@ fn a_comparison_answers_its_question_and_keeps_what_every_comparison_keeps() {
     assert!(completion.targets.iter().all(|one| one.verdict == Verdict::Pass));
     assert_eq!(completion.targets.len(), 3, "what else a study is to show was not tried");
     assert_eq!(completion.answer, [found.sentence]);
+    let headline = |limited: &Limited| limited.headline.sentence.clone();
+    let headlines = vec![headline(&completion), headline(&analyse(&run, &trials[..7]))];
 
     let (run, trials) = compared("event", "busy", 1);
-    let found = answered(&run, &trials).0;
+    let (found, dearer) = answered(&run, &trials);
     assert_eq!((found.verdict, found.finding), (Verdict::Fail, Finding::Dearer));
 
     let (run, trials) = compared("busy", "hybrid", 2);
-    let found = answered(&run, &trials).0;
+    let (found, of_task) = answered(&run, &trials);
+    let headlines = [headlines, vec![headline(&dearer), headline(&of_task)]].concat();
+    insta::assert_snapshot!(headlines.join("\n"));
     assert_eq!((found.quantity, found.verdict), (Quantity::Time, Verdict::Pass));
     assert!(found.sentence.contains("the task's time is "), "{}", found.sentence);
     assert!(found.before.unwrap().mean > 2.0, "seconds");

@@ -72,7 +72,7 @@ impl Contention {
                 [("without control", none), ("under guard", guard)],
             ),
             None => (
-                format!("{running} {} of its traffic; guard was not tried.", percent(none)),
+                format!("{running} {} of its traffic.", percent(none)),
                 [("alone", 1.0), ("with the application", none)],
             ),
         };

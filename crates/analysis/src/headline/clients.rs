@@ -1,30 +1,26 @@
 //! The headline of a run of clients and subjects: of a comparison, a study of cures, rivals, the lab, a pause, a
 //! profile, or counts.
 
-use model::{
-    plural::count,
-    run::Run,
-    study::Mode,
-    verdict::{Difference, Verdict},
-};
+use model::{plural::count, run::Run, study::Mode, verdict::Verdict};
 
-use super::{Bar, Headline, against, briefly};
+use super::{Bar, Headline, against, briefly, compared};
 use crate::{
     Analysis,
     cells::Cell,
     compare::Comparison,
-    figures::Part,
     quantity::{self, Unit},
     stages::Stage,
     stats::Estimate,
-    verdicts::{Finding, Judgement, PauseFigures},
+    verdicts::PauseFigures,
 };
 
 pub(crate) fn of(run: &Run, analysis: &Analysis) -> Headline {
     let found = if analysis.valid == 0 {
         None
     } else if run.versus.is_some() {
-        analysis.judgements.first().map(|judgement| compared(run, analysis, judgement))
+        let is_over = analysis.valid + analysis.invalid.len() as u32 >= analysis.planned;
+        let judgement = analysis.judgements.first();
+        judgement.map(|judgement| compared(run, judgement, &judgement.at, is_over))
     } else if !analysis.asks_for_cpu() {
         paused(analysis).or_else(|| profiled(analysis)).or_else(|| counted(analysis))
     } else if analysis.lab.asked {
@@ -172,72 +168,6 @@ fn alone(run: &Run, analysis: &Analysis) -> Option<Headline> {
     })
 }
 
-/// Two sides that were decided, or how far that is.
-fn compared(run: &Run, analysis: &Analysis, judgement: &Judgement) -> Headline {
-    let Judgement { base, variant, clients, subject, .. } = judgement;
-    let clients = count(*clients, "client");
-    let alone = judgement.part == Part::Subject;
-    let new = match &judgement.difference {
-        Difference::Program { name, .. } => format!("The new build of `{}`", file_name(name)),
-        _ => format!("`{variant}`"),
-    };
-    let is_over = analysis.valid + analysis.invalid.len() as u32 >= analysis.planned;
-    let sentence = match judgement.finding {
-        Finding::Undecided | Finding::NotComparable if !is_over => {
-            let most = run.versus.as_ref().map_or(0, |versus| versus.pairs.most());
-            let are = if judgement.pairs == 1 { "is" } else { "are" };
-            format!("Not decided yet: {} of {} {are} done.", judgement.pairs, count(most, "pair"))
-        }
-        Finding::Cheaper | Finding::Dearer => {
-            let word = if judgement.finding == Finding::Cheaper { "less" } else { "more" };
-            let effect = judgement.relative.as_ref().map_or(word.to_owned(), moved);
-            match (&judgement.difference, alone) {
-                (Difference::Program { .. }, _) => format!("{new} uses {effect} CPU at {clients}."),
-                (_, true) => {
-                    format!("`{subject}` uses {effect} CPU in {new} than in `{base}` at {clients}.")
-                }
-                (_, false) => format!("{new} uses {effect} CPU than `{base}` at {clients}."),
-            }
-        }
-        Finding::Equivalent => {
-            let within = quantity::percent(judgement.margin);
-            format!("{new} uses as much CPU as `{base}` at {clients}, within {within}.")
-        }
-        Finding::Undecided => format!(
-            "Whether {new} uses as much CPU as `{base}` at {clients} is not decided after {}.",
-            count(judgement.pairs, "pair")
-        ),
-        Finding::NoOp => {
-            format!("The code that `{variant}` changes never ran at {clients}: no verdict.")
-        }
-        Finding::NotComparable => {
-            format!("`{variant}` and `{base}` cannot be compared at {clients}.")
-        }
-        Finding::Unstable => format!(
-            "The difference of `{variant}` from `{base}` at {clients} does not hold in every state of the machine."
-        ),
-    };
-    let sides = judgement.before.zip(judgement.after);
-    let bars =
-        sides.map(|(before, after)| vec![Bar::cpu(base, &before), Bar::cpu(variant, &after)]);
-    let of = match alone {
-        true => format!("CPU of {subject} at {clients}"),
-        false => format!("CPU of subject, load and others at {clients}"),
-    };
-    Headline { sentence, of, bars: bars.unwrap_or_default() }
-}
-
-/// `80 % less`.
-fn moved(relative: &Estimate) -> String {
-    let word = if relative.mean < 0.0 { "less" } else { "more" };
-    format!("{} {word}", quantity::percent(relative.mean.abs()))
-}
-
-/// The last part of a program's path.
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
 /// The consumer that causes most.
 fn paused(analysis: &Analysis) -> Option<Headline> {
     let share = |pause: &&PauseFigures| pause.share.map_or(f64::MIN, |share| share.mean);
@@ -367,7 +297,7 @@ mod tests {
         run.versus.as_mut().unwrap().difference = difference;
         let judgement = &analyse(&run, &trials).judgements[0];
         let cheaper = Judgement { finding: Finding::Cheaper, ..judgement.clone() };
-        let said = super::compared(&run, &analyse(&run, &trials), &cheaper);
+        let said = super::compared(&run, &cheaper, &cheaper.at, true);
         assert_eq!(said.sentence, "The new build of `hot` uses 20 % less CPU at 60 clients.");
     }
 
