@@ -109,11 +109,11 @@ test: tested ## everything that CI checks, real guests included (about half an h
 
 # A library without examples in its documentation says `doctest = false`: rustdoc takes seconds to find none.
 # Guests fill both cores and have their own time, so they come last; the tests of the crates wait for sockets and clocks
-# most of theirs. They say what they found when they are through, so that the two do not mix. Two tests at a time have guests;
-# of the others most wait, so twice as many threads have both cores busy.
+# most of theirs. They say what they found when they are through, so that the two do not mix. Three tests at a time have guests;
+# of the others most wait, so three more threads have both cores busy.
 test-guests:
 	$(linted) HEADROOM_CACHE=$(tests_cache) MAKEFLAGS= nice -n 10 cargo test --locked --workspace --test integration --no-fail-fast \
-		-- --test-threads=4
+		-- --test-threads=6
 
 test-crates:
 	@$(linted) HEADROOM_CACHE=$(tests_cache) $(cargo) test --locked --workspace --exclude tests --no-fail-fast \

@@ -75,7 +75,7 @@ fn a_full_disk_under_the_cache_is_reported_by_the_snapshots_path() {
 fn a_full_disk_keeps_what_is_finished_and_the_run_goes_on_when_there_is_room() {
     let place = Place::with_guests();
     let Some(disk) = Disk::mount(&place.folder("disk")) else { return };
-    place.write("study.toml", Study::small().idle().repetitions(4).window("20s").text());
+    place.write("study.toml", Study::small().idle().repetitions(4).window("10s").text());
     let mut running = place.headroom("run study.toml --out disk/run --json --jobs 1").start();
     running.event("trial-ended");
     let mut filler = File::create(disk.0.join("filler")).unwrap();

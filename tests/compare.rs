@@ -8,7 +8,8 @@ use crate::harness::{Place, Study, has, number, stationd};
 
 /// stationd that reads ten times a second although no one asks, and as it is.
 pub(crate) fn study() -> Study {
-    let often = Study::small().stationd("often", " --set sample-every=100ms", " --brief");
+    let often =
+        Study::small().window("2s").stationd("often", " --set sample-every=100ms", " --brief");
     often.stationd("bulk", "", " --brief")
 }
 

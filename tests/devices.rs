@@ -294,9 +294,7 @@ fn a_device_that_is_lent_by_commands_is_always_taken_back() {
 
 #[test]
 fn a_device_that_does_not_answer_is_turned_on() {
-    let place = Place::without_guests();
-    let client = Client::new(&place);
-    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
+    let Some((place, client, device)) = Device::alone("") else { return };
     client.name("127.0.0.1", 1, "");
     let turned = || fs::read_to_string(place.path("turned")).unwrap_or_default();
     let turn = "kill -CONT DEVICE && echo on >>turned";

@@ -6,7 +6,7 @@
 
 use std::fs;
 
-use crate::harness::{Client, Device, Ended, Place, Server, free_port};
+use crate::harness::{Client, Device, Ended, Place, free_port};
 
 /// A device whose boot identity is in a file.
 const STARTS: &str = "
@@ -31,9 +31,7 @@ fn flash(place: &Place, image: &str) -> Ended {
 
 #[test]
 fn a_command_flashes_a_device_and_knows_what_and_where() {
-    let place = Place::without_guests();
-    let client = Client::new(&place);
-    let Some(device) = Device::start(&place, &client, Server::Dropbear, STARTS) else { return };
+    let Some((place, client, device)) = Device::alone(STARTS) else { return };
     place.write("new.image", "image");
     let ssh = client.program().display().to_string();
     let command = format!(
@@ -77,11 +75,8 @@ fn proves_what_the_command_for_it_prints(place: &Place, client: &Client, command
 
 #[test]
 fn sysupgrade_takes_the_image_and_the_device_comes_back_with_another_boot_identity() {
-    let place = Place::without_guests();
-    let client = Client::new(&place);
-    let more = format!("{STARTS}{SYSUPGRADE}");
-    let started = Device::start(&place, &client, Server::Dropbear, &more);
-    let Some(_device) = started else { return };
+    let started = Device::alone(&format!("{STARTS}{SYSUPGRADE}"));
+    let Some((place, client, _device)) = started else { return };
     client.device_file(&place, "ssh:dropbear", "[flash]\nsysupgrade = true\n");
     place.write("other.image", "no such thing");
     let ended = flash(&place, "other.image");
@@ -96,9 +91,7 @@ fn sysupgrade_takes_the_image_and_the_device_comes_back_with_another_boot_identi
 
 #[test]
 fn what_cannot_be_flashed_is_refused_in_one_line_before_anything_is_changed() {
-    let place = Place::without_guests();
-    let client = Client::new(&place);
-    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
+    let Some((place, client, device)) = Device::alone("") else { return };
     let refused = |address: &str, keys: &str, image: &str, code: i32, says: &str| {
         client.device_file(&place, address, keys);
         flash(&place, image).code(code).says(says).in_one_line();
@@ -143,9 +136,7 @@ fn study() -> String {
 
 #[test]
 fn two_images_are_built_flashed_measured_in_turns_and_compared_in_one_command() {
-    let place = Place::without_guests();
-    let client = Client::new(&place);
-    let Some(device) = Device::start(&place, &client, Server::Dropbear, BOOT) else { return };
+    let Some((place, client, device)) = Device::alone(BOOT) else { return };
     let lab = place.folder("lab");
     client.name("ap", device.port, "");
     fs::copy(client.names(), lab.join("config")).unwrap();

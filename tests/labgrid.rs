@@ -5,7 +5,7 @@ use std::{fs, thread, time::Duration};
 
 use rustix::process::Signal;
 
-use crate::harness::{Busy, Client, Device, Headroom, Labgrid, Place, Server, eventually};
+use crate::harness::{Busy, Device, Headroom, Labgrid, Place, eventually};
 
 fn on(place: &Place, words: &str) -> Headroom {
     let _ = fs::remove_dir_all(place.path("run"));
@@ -15,9 +15,7 @@ fn on(place: &Place, words: &str) -> Headroom {
 
 #[test]
 fn a_place_is_acquired_turned_on_measured_and_always_released_and_what_is_held_is_left_alone() {
-    let place = Place::without_guests();
-    let client = Client::new(&place);
-    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
+    let Some((place, client, device)) = Device::alone("") else { return };
     let Some(lab) = Labgrid::start(&place, &client, &device) else { return };
     // Whoever has it: to the coordinator all commands of a user are one.
     for user in ["alice", "me"] {

@@ -1,6 +1,6 @@
 //! `headroom mcp` with a real client: Python's SDK of the protocol, and lines that no SDK would send.
 
-use std::time::Duration;
+use std::{os::unix::fs::symlink, time::Duration};
 
 use model::event::Event;
 use rustix::process::{Pid, Signal, kill_process};
@@ -118,6 +118,10 @@ plan | {"study": "client-scle"} | did you mean `client-scale`
 plan | {"study": "../study.toml"} | name a regular file below
 plan | {"study": "/etc/passwd"} | name a regular file below
 plan | {"study": "none.toml"} | name a regular file below
+plan | {"study": "link.toml"} | name a regular file below
+plan | {"study": "."} | name a regular file below
+plan | {"study": "inside/../../x.toml"} | name a regular file below
+plan | {"study": "/dev/zero"} | name a regular file below
 plan | {"study": "broken.toml"} | broken.toml
 plan | {"study": "client-scale", "variants": ["--on=local"]} | the study has no variant
 plan | {"study": "client-scale", "window": "soon"} | window
@@ -136,7 +140,8 @@ cancel | {"handle": "job-99999999999999999999"} | there is no job
 fn what_a_client_says_wrong_is_answered_with_what_to_do() {
     let place = Place::without_guests();
     place.write("broken.toml", "question = 1\n");
-    place.write("inside/mine.toml", small().text());
+    let mine = place.write("inside/mine.toml", small().text());
+    symlink("inside/mine.toml", place.path("link.toml")).unwrap();
     let Some(mut mcp) = Mcp::start(&place, "auto", &[]) else { return };
     let tools = mcp.request(&json!({"method": "tools"}))["result"]["tools"].clone();
     let tools = tools.as_array().unwrap();
@@ -145,8 +150,9 @@ fn what_a_client_says_wrong_is_answered_with_what_to_do() {
     assert!(tools.iter().all(|tool| tool["output_schema"]["type"] == "object"));
     let studies = mcp.call("studies", &json!({}));
     assert!(studies.text().contains("client-scale: What does each associated client cost"));
-    let inside = json!({"study": "inside/mine.toml"});
-    assert_eq!(mcp.call("plan", &inside).value()["trials"], 6);
+    for study in ["inside/mine.toml", mine.to_str().unwrap()] {
+        assert_eq!(mcp.call("plan", &json!({"study": study})).value()["trials"], 6);
+    }
     for [tool, words, says] in rows(WRONG) {
         mcp.call(tool, &serde_json::from_str(words).unwrap()).fails(says);
     }
@@ -168,7 +174,7 @@ fn a_study_of_a_client_names_no_file_outside_of_what_is_allowed() {
         small().text().replace("[access-point]\n", &format!("[access-point]\n{line}\n"))
     };
     let secret = place.write("secret", "none of a client's business\n").display().to_string();
-    std::os::unix::fs::symlink(&secret, place.path("inside/link")).unwrap();
+    symlink(&secret, place.path("inside/link")).unwrap();
     let paths = ["../secret", "link", &secret, "/bin/true"];
     for (number, path) in paths.iter().enumerate() {
         let study = naming(&format!("programs = [\"{path}\"]"));

@@ -68,9 +68,8 @@ fn ports_users_and_jump_hosts_are_named_as_for_ssh() {
 #[test]
 fn a_folder_that_is_full_or_runs_no_programs_is_passed_over() {
     for options in ["size=64k", "noexec", "ro"] {
-        let (place, client) = with_client();
         let more = format!("mount -t tmpfs -o {options} tmpfs tmp");
-        let Some(device) = Device::start(&place, &client, Server::Dropbear, &more) else { return };
+        let Some((place, client, device)) = Device::alone(&more) else { return };
         is_reached(&place, &client, "ssh:dropbear");
         device.is_left_as_it_was();
     }
@@ -102,8 +101,7 @@ fn a_device_without_a_folder_or_a_processor_for_the_agent_says_what_is_wrong() {
 
 #[test]
 fn a_device_file_says_where_the_device_is_and_with_whose_configuration() {
-    let (place, client) = with_client();
-    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
+    let Some((place, client, device)) = Device::alone("") else { return };
     let names = client.names().display().to_string();
     let text = format!("address = \"ssh:dropbear\"\nssh-config = \"{names}\"\n");
     place.write("devices/ap.toml", text);
@@ -150,8 +148,7 @@ fn what_ssh_says_when_it_fails_is_one_line() {
 
 #[test]
 fn a_slow_link_is_waited_for_while_it_carries() {
-    let (place, client) = with_client();
-    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
+    let Some((place, client, device)) = Device::alone("") else { return };
     let _link = Link::to(device.port, 2 << 20).named(&client, "ssh:slow");
     let began = Instant::now();
     let ended = on(&place, &client, "ssh:slow", &format!("{NOBODY} --patience 3s")).end();

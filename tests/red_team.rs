@@ -36,8 +36,8 @@ const HASTE: [(&str, &str); 9] = [
     ("clients = 18", "clients = 6"),
     ("clients = [9]", "clients = [6]"),
     ("clients = [18]", "clients = [6]"),
-    ("rounds = 10", "rounds = 5"),
-    ("window = \"10s\"", "window = \"5s\""),
+    ("rounds = 10", "rounds = 4"),
+    ("window = \"10s\"", "window = \"4s\""),
 ];
 
 const ONE_CELL: &str = "[acceptance]\ncells = 1\nclients = [5, 7]\nevery = [\"1s\", \"1s\"]\n";

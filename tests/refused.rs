@@ -31,7 +31,8 @@ clients = => cleints = | run study.toml | study.toml:5: unknown key `cleints`; d
 - | up --clients 7000 -- true | 3 radios can hold 6021
 - | count hostapd | name a function with --function or --kernel-function
 - | profile hostapd --symbols absent | --symbols absent: & No such file & name a folder
-- | profile hostapd --symbols empty | --symbols empty: & no ELF program or library & name a folder
+- | profile hostapd --symbols empty | --symbols empty: & no ELF program or library is in it & name a folder
+- | profile hostapd --symbols study.toml | --symbols study.toml: & it is no ELF program or library & name a folder
 "#;
 
 const DEVICE: &str = r#"

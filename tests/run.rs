@@ -88,20 +88,6 @@ fn events_and_result_are_json_lines_and_what_the_command_line_changes_is_written
     assert_eq!(place.run().recordings()[0].samples.len(), 3);
 }
 
-#[test]
-fn a_second_headroom_on_the_same_folder_is_reported_at_once() {
-    let place = Place::with_guests();
-    let study = Study::small().idle().window("600s");
-    let mut first = place.run_study(&study).words("--json").start();
-    first.event("trial-started");
-    let second = place.run_study(&study).words("--quiet").run();
-    second.code(4).says("another headroom is running in run").in_one_line();
-    let resumed = place.resume().words("--quiet").run();
-    resumed.code(4).says("another headroom is running in run").in_one_line();
-    first.signal(rustix::process::Signal::INT);
-    first.end().code(130);
-}
-
 /// One trial that asks this of the access point.
 fn asking(wanted: &str) -> String {
     Study::small().repetitions(1).idle().text() + wanted

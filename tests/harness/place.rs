@@ -220,8 +220,9 @@ pub(crate) fn cache() -> PathBuf {
     env::var_os("HEADROOM_CACHE").map_or_else(|| target().join("headroom-cache"), PathBuf::from)
 }
 
-/// Tests that may run guests at the same time. None has to be alone: what is exact is counted, and what is timed has room.
-const TURNS: usize = 2;
+/// Tests that may run guests at the same time. None has to be alone: what is exact is counted, and what is timed has room. With two,
+/// a fifth of two cores is idle, while one of them boots or waits.
+const TURNS: usize = 3;
 
 /// Waits for one of the turns, behind those that wait already. They are locked files, which hold among processes too: `cargo
 /// test`, nextest and two checkouts that share a cache all queue in the same place.

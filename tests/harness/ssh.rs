@@ -164,6 +164,14 @@ pub(crate) struct Device {
 }
 
 impl Device {
+    /// A place of its own with a client and a device behind dropbear.
+    pub(crate) fn alone(more: &str) -> Option<(Place, Client, Self)> {
+        let place = Place::without_guests();
+        let client = Client::new(&place);
+        let device = Self::start(&place, &client, Server::Dropbear, more)?;
+        Some((place, client, device))
+    }
+
     /// A device that this client may log into, and knows by the server's name. `more` is a shell's, in the device's root
     /// before it is there: what else is to be mounted. `None`, with the reason, where there can be none.
     pub(crate) fn start(

@@ -393,22 +393,6 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_kept_of_a_stripped_program_names_its_functions() {
-        let run = tempfile::tempdir().unwrap();
-        let (content, sum) = stripped_in(run.path());
-        let (nowhere, hidden) = (SymbolFolders::default(), KernelSymbols::Hidden(String::new()));
-        let files = CodeFiles::of_trial(run.path(), &hidden, &nowhere, &Budget::default());
-        let kept = files.debug(DebugKey::Stripped(&sum));
-        assert_eq!(kept.as_deref(), content.debug.as_deref());
-        let offset = |debug: Option<&[u8]>| {
-            let program = Program { name: "a", content: &content.file, sha256: &sum, debug };
-            nowhere.offset(program, "stripped_in")
-        };
-        assert!(offset(content.debug.as_deref()).is_ok());
-        assert!(offset(None).unwrap_err().contains("no function `stripped_in`"));
-    }
-
-    #[test]
     fn a_probe_is_placed_by_no_symbols_of_another_build() {
         let place = tempfile::tempdir().unwrap();
         let (content, sum) = stripped_in(place.path());
@@ -421,19 +405,6 @@ mod tests {
         let folders = SymbolFolders { folders: vec![place.path().join("a")], ..Default::default() };
         assert!(folders.indexed(Part::Code, DebugKey::Name("a"), &Budget::default()).is_some());
         assert!(folders.debug_of(&elf, program).is_none());
-    }
-
-    #[test]
-    fn a_path_with_nothing_to_offer_is_refused() {
-        let place = tempfile::tempdir().unwrap();
-        let path = |name: &str| place.path().join(name);
-        fs::create_dir_all(path("texts/deeper")).unwrap();
-        fs::write(path("texts/notes"), "no code").unwrap();
-        let refused = |name: &str| check(&path(name)).unwrap_err();
-        assert_eq!(refused("texts"), "no ELF program or library is in it");
-        assert_eq!(refused("texts/notes"), "it is no ELF program or library");
-        fs::copy(env::current_exe().unwrap(), path("texts/deeper/program")).unwrap();
-        assert!(check(&path("texts")).is_ok() && check(&path("texts/deeper/program")).is_ok());
     }
 
     #[test]

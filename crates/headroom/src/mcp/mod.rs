@@ -73,10 +73,9 @@ async fn served(common: &flags::Common, flags: &flags::Mcp) -> Result<(), Failur
     };
     let server = Server(Arc::new(starter));
     let watched = |error| Failure::Environment(format!("cannot watch for signals: {error}"));
-    let mut stopped = Stopped::watch().map_err(watched)?;
     let ended = tokio::select! {
         ended = transported(server) => ended,
-        () = stopped.wait() => Ok(()),
+        ended = stopped() => ended.map_err(watched),
     };
     jobs.end_all().await;
     ended
@@ -91,21 +90,15 @@ async fn transported(server: Server) -> Result<(), Failure> {
     service.waiting().await.map(drop).map_err(failed)
 }
 
-struct Stopped([tokio::signal::unix::Signal; 3]);
-
-impl Stopped {
-    fn watch() -> io::Result<Self> {
-        let [interrupt, terminate, hang_up] =
-            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-        Ok(Self([signal(interrupt)?, signal(terminate)?, signal(hang_up)?]))
+/// Waits for a signal that ends the server.
+async fn stopped() -> io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hang_up.recv() => {}
     }
-
-    async fn wait(&mut self) {
-        let [interrupt, terminate, hang_up] = &mut self.0;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hang_up.recv() => {}
-        }
-    }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use crate::{
     prose::{self, signed_whole},
 };
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Attempt {
     /// Its number in the ledger.
     pub id: u32,
@@ -39,7 +39,7 @@ pub struct Attempt {
 }
 
 /// All that the page shows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Task {
     pub question: String,
     /// Where it stands, in sentences; names in backticks.
@@ -174,13 +174,8 @@ mod tests {
             kind: "try",
             outcome: if is_good { "kept" } else { "reverted" },
             is_good,
-            sentence: String::new(),
             change: change.and_then(|mean| Estimate::of(&[mean - 0.001, mean, mean + 0.001])),
-            began_unix: 0,
-            took_s: [60.0, 300.0],
-            spent: String::new(),
-            report: None,
-            diff: None,
+            ..Attempt::default()
         }
     }
 
@@ -210,21 +205,13 @@ mod tests {
 
     #[test]
     fn a_question_is_a_title_without_backticks_and_a_heading_with_code() {
-        let task = Task {
-            question: "How much cheaper can `all_sta` <be>?".to_owned(),
-            standing: Vec::new(),
-            fixed: Vec::new(),
-            attempts: Vec::new(),
-            head: String::new(),
-        };
-        let page = html(&task).unwrap();
-        assert!(
-            page.contains("<title>How much cheaper can all_sta &#60;be&#62;?</title>"),
-            "{page}"
-        );
-        assert!(
-            page.contains("<h1>How much cheaper can <code>all_sta</code> &lt;be&gt;?</h1>"),
-            "{page}"
-        );
+        let question = "How much cheaper can `all_sta` <be>?".to_owned();
+        let page = html(&Task { question, ..Task::default() }).unwrap();
+        for part in [
+            "<title>How much cheaper can all_sta &#60;be&#62;?</title>",
+            "<h1>How much cheaper can <code>all_sta</code> &lt;be&gt;?</h1>",
+        ] {
+            assert!(page.contains(part), "{page}");
+        }
     }
 }

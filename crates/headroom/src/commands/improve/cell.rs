@@ -45,7 +45,7 @@ const TEST_PAIRS: u32 = 2;
 /// Trials of the floor in a cell: counted, they hardly differ.
 const FLOOR_TRIALS: u32 = 2;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) clients: u32,
     /// In place of the load's own period.
@@ -95,13 +95,7 @@ impl Weather {
 impl Cell {
     /// The one that whoever tries knows.
     pub(super) fn known(task: &Task) -> Self {
-        Self {
-            clients: task.asked.clients,
-            every: None,
-            pairs: task.asked.pairs,
-            arch: None,
-            weather: None,
-        }
+        Self { clients: task.asked.clients, pairs: task.asked.pairs, ..Self::default() }
     }
 
     /// Those of an acceptance: nobody knows them before it.
@@ -113,7 +107,7 @@ impl Cell {
             let clients = between(acceptance.clients.map(u64::from)) as u32;
             let steps = between(acceptance.every.map(|every| every.as_nanos().div_ceil(STEP_NS)));
             let every = Some(Span::from_nanos(steps * STEP_NS));
-            Self { clients, every, pairs, arch, weather: None }
+            Self { clients, every, pairs, arch, ..Self::default() }
         };
         let mut cells: Vec<Self> = (0..acceptance.cells).map(|_| cell(None)).collect();
         cells.extend(folder.task.source.arm64.is_some().then(|| cell(Some(Architecture::Arm64))));
@@ -293,18 +287,20 @@ mod tests {
     use super::*;
     use lab::study_file::StudyText;
 
-    fn study(text: &str) -> StudyFile {
-        StudyText::named("a", text).study().unwrap()
+    fn study(variants: &str) -> StudyFile {
+        let text = format!(
+            "question = \"?\"\n[access-point]\nclients = [3]\n[subject]\nprocess = \"hostapd\"\n[load]\nrun = \"iw dev\"\n\
+             [witness]\nrounds = 10\n[trial]\nwindow = \"10s\"\n{variants}"
+        );
+        StudyText::named("a", &text).study().unwrap()
     }
 
     #[test]
     fn what_clients_do_and_when_a_window_opens_is_drawn_and_each_draw_is_a_study() {
-        const STUDY: &str = "question = \"?\"\n[access-point]\nclients = [3]\n[subject]\nprocess = \"hostapd\"\n\
-            [load]\nrun = \"iw dev\"\n[witness]\nrounds = 10\n[trial]\nwindow = \"10s\"\n\
-            [[variant]]\nname = \"a\"\nbackground = \"headroom-agent --move-clients packets=1s\"\n\
-            [[variant]]\nname = \"b\"\nbackground = \"sleep 9\"\n";
+        let variants = "[[variant]]\nname = \"a\"\nbackground = \"headroom-agent --move-clients packets=1s\"\n\
+                        [[variant]]\nname = \"b\"\nbackground = \"sleep 9\"\n";
         for drawn in [0, 1] {
-            let mut file = study(STUDY);
+            let mut file = study(variants);
             let usual = file.study.trial.warm_up;
             Weather::drawn(&mut |ends| ends[drawn]).enter(&mut file);
             assert_eq!(file.overrides.len(), 1);
@@ -321,12 +317,9 @@ mod tests {
 
     #[test]
     fn a_secret_window_has_thrice_the_rounds_whatever_their_period() {
-        const STUDY: &str = "question = \"?\"\n[access-point]\nclients = [3]\n[subject]\nprocess = \"hostapd\"\n\
-            [load]\nrun = \"iw dev\"\n[witness]\nrounds = 10\n[trial]\nwindow = \"10s\"\n[[variant]]\nname = \"a\"\n";
-        let mut file = study(STUDY);
+        let mut file = study("[[variant]]\nname = \"a\"\n");
         let every = Span::from_nanos(1_400_000_000);
-        Cell { clients: 3, every: Some(every), pairs: 6, arch: None, weather: None }
-            .enter(&mut file);
+        Cell { every: Some(every), ..Cell::default() }.enter(&mut file);
         assert_eq!(file.study.trial.window, Span::from_secs(3 * 14));
         assert_eq!(file.study.load.as_ref().unwrap().every, every);
         lab::study_file::check(&file.study).unwrap();
