@@ -156,12 +156,9 @@ mod tests {
         let device = find(bus.path(), 0x1b36, 0x11).unwrap().unwrap();
         let mut region = Region::open(&device, 0, 20).unwrap();
         for at in [4, 16, 32, usize::MAX] {
-            assert_eq!(
-                region.read_word(at).unwrap_err().raw_os_error(),
-                Some(libc::EINVAL),
-                "{at}"
-            );
-            region.write_word(at, [1; 8]).unwrap_err();
+            let refused = [region.read_word(at).map(drop), region.write_word(at, [1; 8])];
+            let is_invalid = |error: io::Error| error.raw_os_error() == Some(libc::EINVAL);
+            assert!(refused.into_iter().all(|one| one.is_err_and(is_invalid)), "{at}");
         }
         assert!(Region::open(&device, 0, 33).is_err(), "the region has 32 bytes");
         assert!(Region::open(&device, 0, 0).unwrap().write_byte(1).is_err());

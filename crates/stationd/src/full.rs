@@ -3,6 +3,9 @@
 //! Names and units are those of the field's `WiFi.AccessPoint.{i}.AssociatedDevice.{i}.`; what nl80211 and hostapd do not
 //! tell is absent, and never 0.
 
+use std::time::{Duration, UNIX_EPOCH};
+
+use humantime::format_rfc3339_seconds;
 use linux::nl80211::{Address, Rate};
 
 use crate::{
@@ -10,7 +13,6 @@ use crate::{
     identity::Identity,
     points::Point,
     table::{CounterKind, Gauge, Station, Table, kbps, mhz},
-    time::rfc3339,
 };
 
 /// What a station takes, roughly, bytes.
@@ -126,6 +128,12 @@ impl Value {
     }
 }
 
+/// RFC 3339 in UTC, to the second below, of a moment in ns since boot; 1970 where it is before that.
+pub(crate) fn rfc3339(boot_ns: u64, wall_offset_ns: i64) -> String {
+    let since_1970 = boot_ns.checked_add_signed(wall_offset_ns).unwrap_or(0);
+    format_rfc3339_seconds(UNIX_EPOCH + Duration::from_nanos(since_1970)).to_string()
+}
+
 /// A gauge that is never below 0.
 fn gauge(station: &Station, which: Gauge) -> Option<u64> {
     station.gauge(which).and_then(|value| u64::try_from(value).ok())
@@ -219,7 +227,7 @@ mod tests {
         };
         StationReading {
             address: [2, 0, 0, 0, 1, last],
-            associated_at_boottime_ns: Some(30_000_000_000),
+            associated_at_boottime_ns: Some(30_999_999_999),
             inactive_ms: Some(1999),
             connected_s: Some(31),
             rx_bytes: Some(Count { value: 11, wide: true }),
@@ -294,6 +302,12 @@ mod tests {
         let names: Vec<_> = told[0][0].as_object().unwrap().keys().collect();
         assert_eq!(names, ["Active", "AssociationTime", "LastStateChange", "MACAddress"]);
         assert_eq!(full(&point(), &Table::default()), json!([[]]));
+    }
+
+    #[test]
+    fn boot_and_wall_clock_add_up_to_the_second_below() {
+        assert_eq!(rfc3339(600_000_000, 500_000_000), "1970-01-01T00:00:01Z");
+        assert_eq!(rfc3339(0, -1), "1970-01-01T00:00:00Z");
     }
 
     #[test]

@@ -33,7 +33,6 @@ pub mod replies;
 pub mod rpc;
 pub mod table;
 pub mod tally;
-mod time;
 pub mod trace;
 #[cfg(feature = "ubus")]
 pub mod ubus;

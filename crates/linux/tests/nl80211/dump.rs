@@ -1,6 +1,7 @@
-//! Lists of stations as they come over a socket: whole, interrupted, lost, refused, damaged.
+//! Lists of stations as they come over a socket: whole, given up, damaged.
 //!
-//! The kernel is played; what a message says is tested beside its reader.
+//! The kernel is played; what a message says is tested beside its reader. Lists that change, are lost or are refused half-way
+//! are tested with the engine that lives on them (`crates/stationd/tests/engine`).
 
 use linux::{
     netlink::{Error, Patience, ReadCost, Request, Transport, Wire},
@@ -9,25 +10,13 @@ use linux::{
 use rustix::io::Errno;
 
 use crate::kernel::{
-    Answer, NLM_F_DUMP_INTR, WLAN0, address, attributes, conversation, counted, done, listed,
-    refused,
+    Answer, WLAN0, address, attributes, conversation, counted, done, listed, refused,
 };
 
 fn list(nl80211: &mut Nl80211) -> (Result<ReadCost, Error>, Vec<(u8, u32)>) {
     let mut seen = Vec::new();
     let cost = nl80211.stations(WLAN0, |reading| seen.push((reading.address[5], reading.attempt)));
     (cost, seen)
-}
-
-/// What a table keyed by address holds, which marks each row with the attempt that showed it last.
-fn table(nl80211: &mut Nl80211) -> (ReadCost, Vec<u8>) {
-    let mut rows = std::collections::BTreeMap::new();
-    let cost = nl80211.stations(WLAN0, |reading| {
-        rows.insert(reading.address[5], reading.attempt);
-    });
-    let cost = cost.unwrap();
-    rows.retain(|_, attempt| *attempt == cost.restarts);
-    (cost, rows.into_keys().collect())
 }
 
 fn whole(stations: &[u8]) -> Answer {
@@ -55,44 +44,6 @@ fn an_empty_list_is_no_error() {
 }
 
 #[test]
-fn an_interrupted_list_is_read_again_and_who_left_meanwhile_is_not_in_it() {
-    let flagged = listed(2).flags(NLM_F_DUMP_INTR);
-    let first = Answer::Says(vec![vec![listed(1), flagged], vec![done(0)]]);
-    let mut nl80211 = conversation(vec![first, whole(&[2, 3])]);
-    let (cost, rows) = table(&mut nl80211);
-    assert_eq!((rows, cost.restarts, cost.settled), (vec![2, 3], 1, true));
-    let both = 4 * listed(1).bytes(0, 0).len() + 2 * done(0).bytes(0, 0).len();
-    assert_eq!(cost.bytes, both as u64, "all attempts cost");
-}
-
-#[test]
-fn a_list_whose_generations_differ_was_changed_while_it_was_read() {
-    let other = Request::generic("", 28, 19).number(3, WLAN0).attribute(6, &address(2));
-    let first = Answer::Says(vec![vec![listed(1)], vec![other.number(46, 8)], vec![done(0)]]);
-    let (cost, rows) = table(&mut conversation(vec![first, whole(&[1, 2])]));
-    assert_eq!((rows, cost.restarts, cost.settled), (vec![1, 2], 1, true));
-}
-
-#[test]
-fn a_list_that_never_rests_is_given_as_it_is_and_called_unsettled() {
-    let restless = || Answer::Says(vec![vec![listed(1).flags(NLM_F_DUMP_INTR)], vec![done(0)]]);
-    let (mut nl80211, asked) = counted((0..4).map(|_| restless()).collect());
-    let (cost, rows) = table(&mut nl80211);
-    assert_eq!((rows, cost.restarts, cost.settled), (vec![1], 3, false));
-    assert_eq!(asked.lock().unwrap().len(), 4);
-}
-
-#[test]
-fn lost_replies_are_an_overrun_and_the_next_list_is_right() {
-    let first = Answer::SaysThenFails(vec![vec![listed(1)]], Errno::NOBUFS);
-    let mut nl80211 = conversation(vec![first, whole(&[2])]);
-    let (cost, seen) = list(&mut nl80211);
-    assert!(matches!(cost, Err(Error::Overrun { .. })), "{cost:?}");
-    assert_eq!(seen, [(1, 0)], "what came before the loss");
-    assert_eq!(list(&mut nl80211).1, [(2, 0)]);
-}
-
-#[test]
 fn the_rest_of_a_list_that_was_given_up_is_not_the_next_ones() {
     let cut = |number| {
         let mut bytes = listed(1).bytes(2, number);
@@ -111,17 +62,6 @@ fn a_stale_reply_among_the_new_ones_is_passed_over() {
         [stale, listed(2).bytes(2, number), done(0).bytes(2, number)].concat()
     };
     assert_eq!(list(&mut conversation(vec![Answer::Raw(mixed)])).1, [(2, 0)]);
-}
-
-#[test]
-fn an_interface_that_goes_half_way_is_a_refusal() {
-    let gone = Errno::NODEV.raw_os_error();
-    let first = Answer::Says(vec![vec![listed(1)], vec![done(-gone)]]);
-    let mut nl80211 = conversation(vec![first, Answer::Says(vec![vec![refused(-gone)]])]);
-    let (cost, seen) = list(&mut nl80211);
-    assert!(cost.unwrap_err().is_refusal(Errno::NODEV));
-    assert_eq!(seen.len(), 1);
-    assert!(list(&mut nl80211).0.unwrap_err().is_refusal(Errno::NODEV), "from the beginning");
 }
 
 #[test]

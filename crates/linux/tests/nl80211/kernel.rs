@@ -18,7 +18,6 @@ pub(crate) const WLAN0: u32 = 4;
 const NLM_F_MULTI: u16 = 2;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
-pub(crate) const NLM_F_DUMP_INTR: u16 = 0x10;
 const GENL_ID_CTRL: u16 = 0x10;
 
 /// The nest's or message's attributes alone.
@@ -56,8 +55,6 @@ pub(crate) fn refused(code: i32) -> Request {
 pub(crate) enum Answer {
     /// Sends these datagrams of messages, numbered as the request is.
     Says(Vec<Vec<Request>>),
-    /// The same, then fails the receive after them.
-    SaysThenFails(Vec<Vec<Request>>, rustix::io::Errno),
     /// Sends bytes made from the request's number.
     Raw(fn(u32) -> Vec<u8>),
 }
@@ -86,10 +83,6 @@ pub(crate) fn counted(answers: Vec<Answer>) -> (Nl80211, Arc<Mutex<Vec<Vec<u8>>>
 fn given(answer: Answer, number: u32) -> Vec<Reply> {
     match answer {
         Answer::Says(datagrams) => datagrams.iter().map(|one| Ok(datagram(one, number))).collect(),
-        Answer::SaysThenFails(datagrams, errno) => {
-            let said = datagrams.iter().map(|one| Ok(datagram(one, number)));
-            said.chain([Err(errno)]).collect()
-        }
         Answer::Raw(make) => vec![Ok(make(number))],
     }
 }

@@ -11,10 +11,9 @@ use crate::{
     address,
     engine::wall_offset_ns,
     events::{EventFields, Events},
-    full::{PARAMETERS, Value},
+    full::{PARAMETERS, Value, rfc3339},
     points::{Point, Points},
     table::{CounterKind, Gauge, Station, Table, kbps, mhz},
-    time::rfc3339,
 };
 
 /// What a station takes in these shapes, roughly, bytes.

@@ -140,23 +140,12 @@ fn answer(world: &Shared, request: &[u8]) -> Vec<Reply> {
         (50, Some(interface)) => surveys(world, interface),
         other => panic!("a request that nobody plays: {other:?}"),
     };
-    said.into_iter().map(|said| said.map(|said| said.bytes(number))).collect()
+    let bytes = |message: &Request| message.bytes(NLM_F_MULTI, number);
+    said.into_iter().map(|said| said.map(|all| all.iter().flat_map(bytes).collect())).collect()
 }
 
-/// Messages of one datagram, with their flags.
-struct Said(Vec<Request>, u16);
-
-impl Said {
-    fn bytes(&self, number: u32) -> Vec<u8> {
-        self.0.iter().flat_map(|message| message.bytes(NLM_F_MULTI | self.1, number)).collect()
-    }
-}
-
-type Datagram = Result<Said, Errno>;
-
-fn says(messages: Vec<Request>) -> Datagram {
-    Ok(Said(messages, 0))
-}
+/// The messages of one datagram, or why it cannot be received.
+type Datagram = Result<Vec<Request>, Errno>;
 
 fn done(code: i32) -> Request {
     Request::new("", NLMSG_DONE).fixed(&code.to_ne_bytes())
@@ -167,14 +156,14 @@ fn refused(code: i32) -> Request {
 }
 
 fn refuses(errno: Errno) -> Vec<Datagram> {
-    vec![says(vec![refused(-errno.raw_os_error())])]
+    vec![Ok(vec![refused(-errno.raw_os_error())])]
 }
 
 fn lists(world: &mut World) -> Vec<Datagram> {
     world.asked.lists += 1;
     let mut messages: Vec<Request> = world.interfaces.iter().map(interface).collect();
     messages.push(done(0));
-    vec![says(messages)]
+    vec![Ok(messages)]
 }
 
 fn interface(interface: &Interface) -> Request {
@@ -195,7 +184,7 @@ fn is_there(world: &World, index: u32) -> bool {
 fn list(world: &World, interface: u32) -> Vec<Datagram> {
     let on = world.stations.iter().filter(|station| station.interface == interface);
     let messages: Vec<Request> = on.map(|station| message(station, world)).collect();
-    messages.chunks(AT_ONCE).map(|chunk| says(chunk.to_vec())).collect()
+    messages.chunks(AT_ONCE).map(|chunk| Ok(chunk.to_vec())).collect()
 }
 
 fn dumps(world: &mut World, interface: u32) -> Vec<Datagram> {
@@ -211,19 +200,19 @@ fn dumps(world: &mut World, interface: u32) -> Vec<Datagram> {
     let end = match fault {
         Some(Fault::Vanishes) => {
             world.remove(interface);
-            says(vec![done(-Errno::NODEV.raw_os_error())])
+            Ok(vec![done(-Errno::NODEV.raw_os_error())])
         }
         Some(Fault::Overrun) => Err(Errno::NOBUFS),
         Some(Fault::Changes(change)) => {
             change(world);
             said.extend(list(world, interface));
-            says(vec![done(0)])
+            Ok(vec![done(0)])
         }
         Some(Fault::Flagged(change)) => {
             change(world);
-            Ok(Said(vec![done(0)], NLM_F_DUMP_INTR))
+            Ok(vec![done(0).flags(NLM_F_DUMP_INTR)])
         }
-        Some(Fault::Refused(_)) | None => says(vec![done(0)]),
+        Some(Fault::Refused(_)) | None => Ok(vec![done(0)]),
     };
     said.push(end);
     said
@@ -239,5 +228,5 @@ fn surveys(world: &mut World, interface: u32) -> Vec<Datagram> {
     }
     let info = attributes().number(1, 5180).attribute(2, &[-95_i8 as u8]).attribute(3, &[]);
     let survey = Request::generic("", FAMILY, 51).number(3, interface).nest(84, &info);
-    vec![says(vec![survey, done(0)])]
+    vec![Ok(vec![survey, done(0)])]
 }
