@@ -1,8 +1,9 @@
-//! The cache model on a virtual access point: it counts what it should, and leaves the counted figures alone. And beside
-//! `valgrind --tool=cachegrind` of the same geometry, on a program whose pattern of accesses is known
-//! (`programs/cache_patterns.c`): both count by virtual addresses, so every figure can be compared. The two models were
-//! written apart and still choose alike: least recently used, allocated by loads and stores, an access across the end of a
-//! line is one access.
+//! The cache model on a virtual access point: it counts what it should, and leaves the counted figures alone.
+//!
+//! What it counts is compared with `valgrind --tool=cachegrind` of the same geometry, on a program whose pattern of accesses
+//! is known (`programs/cache_patterns.c`). Both count by virtual addresses, so every figure can be compared. The two models
+//! were written apart and still choose alike: least recently used, allocated by loads and stores, an access across the end
+//! of a line is one access.
 
 use std::{fs, path::Path, process::Command};
 
@@ -70,11 +71,6 @@ fn measure(program: Program, command: &str) -> TrialOrder {
     }
 }
 
-/// A machine from the snapshot, of which the plugin counts.
-fn restored(lab: &Lab, snapshot: &Snapshot, counter: &Attached) -> Guest {
-    Guest::restored(|folder| snapshot.restore(lab, &folder.join("console.log"), Some(counter)))
-}
-
 /// One trial from the snapshot, and what the model counted where there is one.
 fn trial(
     lab: &Lab,
@@ -82,11 +78,7 @@ fn trial(
     order: &TrialOrder,
     model: Option<&Attached>,
 ) -> (Reading, Option<Window>) {
-    let mut guest = match model {
-        Some(model) => restored(lab, snapshot, model),
-        None => Guest::start(lab, snapshot),
-    };
-    let recording = guest.measure(order, None);
+    let recording = Guest::restored(lab, snapshot, model).measure(order, None);
     let window = model.map(|model| cache_model::window(model.counts()).unwrap());
     (recording, window)
 }
@@ -119,7 +111,7 @@ fn counted_figures_are_the_same_with_the_model_and_with_forged_marks_on_arm64() 
 
 fn figures_are_left_alone(arch: Architecture) {
     let place = Place::with_guests();
-    let lab = guest::lab_of(arch);
+    let lab = guest::lab(arch);
     let snapshot = guest::access_point(&lab, &place, &[&PROGRAM, &FORGER]);
     same_with_and_without(&place, &lab, &snapshot);
     forged(&place, &lab, &snapshot);
@@ -151,7 +143,8 @@ fn forged(place: &Place, lab: &Lab, snapshot: &Snapshot) {
     // The agent sets marks that the program does not have, or those that it has.
     let counted = |how: &str, counter: Attached| {
         let marks = Some(counter.marks());
-        let recording = restored(lab, snapshot, &counter).measure(&measure(FORGER, how), marks);
+        let recording =
+            Guest::restored(lab, snapshot, Some(&counter)).measure(&measure(FORGER, how), marks);
         assert_eq!(recording.samples.last().unwrap().rounds.failed, 0, "{how}");
         let executed = cache_model::instructions(counter.counts()).map(|all| all.total() as f64);
         (executed, spent(&recording.samples)[1])
@@ -185,7 +178,7 @@ fn looked_for(program: &Path, function: &str) -> String {
 #[test]
 fn code_that_runs_is_seen_and_code_that_does_not_is_not() {
     let place = Place::with_guests();
-    let mut lab = guest::lab();
+    let mut lab = guest::lab(Architecture::X86_64);
     let snapshot = guest::access_point(&lab, &place, &[&PROGRAM, &FORGER]);
     let mut runs = |function: &str| {
         let (code, counts) = (place.path("code"), place.path("counts"));
@@ -193,7 +186,7 @@ fn code_that_runs_is_seen_and_code_that_does_not_is_not() {
         lab.settings.looked_for = Some(code);
         let counter = Attached::counter(&lab, &counts).unwrap();
         let order = measure(PROGRAM, "true");
-        restored(&lab, &snapshot, &counter).measure(&order, None);
+        Guest::restored(&lab, &snapshot, Some(&counter)).measure(&order, None);
         cache_model::ran(&counts).unwrap()
     };
     assert_eq!(["waitpid", "abort"].map(&mut runs), [true, false]);
@@ -201,7 +194,7 @@ fn code_that_runs_is_seen_and_code_that_does_not_is_not() {
 
 /// How far each figure may be from cachegrind's: a share of it, and beyond that a number of events, for what lies
 /// on the stack, whose place the two choose differently.
-const ORACLE_APART: f64 = 0.0005;
+const FROM_CACHEGRIND: f64 = 0.0005;
 const EVENTS: u64 = 32;
 
 /// Columns of both, in cachegrind's order, and which of the plugin's columns is which.
@@ -252,7 +245,7 @@ fn cachegrind(place: &Place, program: &Path, geometry: Geometry) -> Vec<u64> {
 #[test]
 fn the_model_counts_what_cachegrind_counts() {
     let place = Place::without_guests();
-    let lab = guest::lab();
+    let lab = guest::lab(Architecture::X86_64);
     let program = place.path(PATTERNS.name);
     PATTERNS.compile(Architecture::X86_64, &program);
     // Beside a router's, smaller ones with shorter lines, and one way each, which leaves no choice.
@@ -265,7 +258,7 @@ fn the_model_counts_what_cachegrind_counts() {
         let theirs = cachegrind(&place, &program, geometry);
         for (name, (ours, theirs)) in COLUMNS.split(' ').zip(ours.iter().zip(&theirs)) {
             let apart = ours.abs_diff(*theirs);
-            let allowed = EVENTS + (*theirs as f64 * ORACLE_APART) as u64;
+            let allowed = EVENTS + (*theirs as f64 * FROM_CACHEGRIND) as u64;
             assert!(apart <= allowed, "{name}: {ours}, cachegrind {theirs} ({caches:?})");
             // A figure that nothing moves would agree with anything.
             assert!(*theirs > 1000, "{name}: {theirs}");

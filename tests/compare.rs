@@ -46,11 +46,10 @@ fn turning(turns: u32, burst: u32) -> String {
 
 #[test]
 fn a_cheaper_round_that_is_paid_for_in_bursts_is_not_cheaper() {
-    let place = Place::with_guests();
     let study = Study::small().process("bash").window("16s");
     let study = study.variant("even", &turning(500, 500));
     // Ten per cent less in each second, and once in 15 as much as in nine.
-    place.write("study.toml", study.variant("bursts", &turning(450, 4000)).text());
+    let place = Place::with_study(study.variant("bursts", &turning(450, 4000)).text());
     let message = place.compared("even bursts --expect faster", 1);
     has(&message, &json!({"finding": "dearer", "basis": "total"}));
     assert!(number(&message, "/split/steady/interval/high") < 0.0, "{message:#}");

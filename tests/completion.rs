@@ -5,7 +5,7 @@ use std::fs;
 
 use model::{
     card::{CardReading, Strategy},
-    trial::{Outcome, Trial, TrialId, Turn},
+    trial::{Trial, TrialId, Turn},
 };
 use serde_json::json;
 
@@ -47,12 +47,8 @@ card = { rate = 990, bytes = 66, task = "500ms" }
 "#;
 
 fn measured(trial: &Trial) -> &CardReading {
-    match &trial.outcome {
-        Outcome::Measured(reading) => reading.card.as_deref().unwrap(),
-        Outcome::Invalid { why, .. } => {
-            panic!("{:?} could not be measured: {why}", trial.planned.order)
-        }
-    }
+    let reading = trial.reading().unwrap_or_else(|| panic!("{trial:?}"));
+    reading.card.as_deref().unwrap()
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 
 use model::{
     traffic::TrafficReading,
-    trial::{ALONE, APPLICATION, NONE, Outcome, Trial},
+    trial::{ALONE, APPLICATION, NONE, Trial},
 };
 use serde_json::json;
 
@@ -120,10 +120,8 @@ role = "no-harm"
 /// What was counted under an arm; the first of them in the block.
 fn record<'a>(trials: &'a [Trial], variant: &str) -> &'a TrafficReading {
     let trial = trials.iter().find(|trial| trial.planned.id.variant == *variant).unwrap();
-    match &trial.outcome {
-        Outcome::Measured(reading) => reading.traffic.as_deref().unwrap(),
-        Outcome::Invalid { why, .. } => panic!("{variant} could not be measured: {why}"),
-    }
+    let reading = trial.reading().unwrap_or_else(|| panic!("{trial:?}"));
+    reading.traffic.as_deref().unwrap()
 }
 
 fn received(record: &TrafficReading) -> u64 {

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use model::trial::Outcome;
+
 use crate::harness::{Place, Study};
 
 /// What the load of a variant does in its one trial, and what the reason must hold.
@@ -56,8 +58,8 @@ fn each_fault_makes_its_trial_invalid_with_its_reason_and_the_others_go_on() {
     let invalid = |name: &str| {
         let trial = trials.iter().find(|trial| trial.planned.id.variant == *name).unwrap();
         match &trial.outcome {
-            model::trial::Outcome::Measured(_) => None,
-            model::trial::Outcome::Invalid { why, console } => Some((why, console)),
+            Outcome::Measured(_) => None,
+            Outcome::Invalid { why, console } => Some((why, console)),
         }
     };
     assert_eq!(invalid("in-order"), None);

@@ -170,9 +170,8 @@ fn by_name<'a>(list: &'a Value, value: &str) -> BTreeMap<&'a str, f64> {
 
 #[test]
 fn every_poll_of_stationd_is_counted_by_the_kernel() {
-    let place = Place::with_guests();
     let study = Study::small().count(COUNT).window("5s").stationd("bulk", "", " --brief");
-    place.write("study.toml", study.text());
+    let place = Place::with_study(study.text());
     let analysis = place.json("count study.toml --out run --json");
     let counted = by_name(&analysis["counts"], "/per_window/mean");
     // Five polls of three radios, and the kernel is entered for each part of a dump.

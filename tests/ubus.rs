@@ -34,12 +34,6 @@ client call iwinfo assoclist '{"device":7}' || echo "code $?"
 client call stationd no_such_method || echo "code $?"
 "#;
 
-/// Replies of a call, each a line.
-fn replies(parts: &Parts, name: &str) -> Vec<Value> {
-    let lines = parts.text(name).lines().filter(|line| !line.is_empty());
-    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 /// What `iw` or `hostapd_cli` says of one station under a name, up to a space.
 fn said<'a>(parts: &'a Parts, who: &str, address: &str, name: &str) -> &'a str {
     let text = parts.text(who);
@@ -55,13 +49,13 @@ fn every_shape_has_the_values_of_iw_hostapd_and_the_socket_at_the_same_moment() 
     let own: Value = parts.result("json");
     let stations = own[0].as_array().unwrap();
     assert_eq!(stations.len(), 2);
-    let brief = replies(&parts, "WiFi.AccessPoint.1-getStationStatsBrief");
+    let brief = parts.lines("WiFi.AccessPoint.1-getStationStatsBrief");
     assert_eq!(brief[0]["retval"], own[0], "prplOS's brief reply");
     assert_eq!(brief[1..], [json!({}), json!({ "amxd-error-code": 0 })]);
-    let full = replies(&parts, "WiFi.AccessPoint.1-getStationStats");
+    let full = parts.lines("WiFi.AccessPoint.1-getStationStats");
     assert_eq!(full[0]["retval"].as_array().unwrap().len(), 2);
-    let clients = &replies(&parts, "hostapd.wlan0-get_clients")[0];
-    let listed = &replies(&parts, "iwinfo-assoclist")[0]["results"];
+    let clients = &parts.lines("hostapd.wlan0-get_clients")[0];
+    let listed = &parts.lines("iwinfo-assoclist")[0]["results"];
     for (at, station) in stations.iter().enumerate() {
         let address = station["MACAddress"].as_str().unwrap().to_lowercase();
         let client = &clients["clients"][&address];
@@ -181,11 +175,11 @@ fn who_comes_and_goes_is_heard_whatever_the_broker_does() {
     let deaf = std::env::var("HEADROOM_DEAF_SUBSCRIBERS").unwrap_or_else(|_| "100".to_owned());
     let script = EVENTS.replace("DEAF", &deaf);
     let Some(parts) = with_broker(&place, 6, &script) else { return };
-    let heard = replies(&parts, "heard");
+    let heard = parts.lines("heard");
     let left = heard.iter().find(|line| line.to_string().contains("disassoc")).unwrap();
     assert!(left.to_string().contains("\"exact\":true"), "{left}");
-    let events = &replies(&parts, "events")[0];
-    let followed = replies(&parts, "followed");
+    let events = &parts.lines("events")[0];
+    let followed = parts.lines("followed");
     let numbers = |events: &Value| {
         let events = events.as_array().unwrap().iter();
         events.map(|one| one["number"].as_u64().unwrap()).collect::<Vec<_>>()
@@ -207,7 +201,7 @@ fn who_comes_and_goes_is_heard_whatever_the_broker_does() {
     let last = resident("resident-after-brokers")[0];
     let moved = resident("deaf-resident")[0];
     assert!(after.max(last).max(moved) <= before + 512, "{before}, {after}, {moved}, {last} KiB");
-    let again = &replies(&parts, "again")[0];
+    let again = &parts.lines("again")[0];
     // Who left may be back by now.
     assert_eq!(numbers(&again["events"])[0], 6, "no event is lost with a broker");
     let unmoved = &parts.lines("unmoved")[0];

@@ -121,23 +121,22 @@ fn a_variant_that_answers_old_values_is_no_improvement() {
 fn parity(values: &[&str]) -> String {
     let values: Vec<String> = values.iter().map(|words| format!("'''{words}'''")).collect();
     let parity = format!(
-        "\n[parity]\nclients = \"station-monitor --clients\"\nvalues = [{}]\ntraffic = true\nleave = true\n\
+        "[parity]\nclients = \"station-monitor --clients\"\nvalues = [{}]\ntraffic = true\nleave = true\n\
          [gates]\nparity = true\n",
         values.join(", ")
     );
-    Study::small().stationd("polled", "", "").text() + &parity
+    Study::small().stationd("polled", "", "").tables(&parity).text()
 }
 
 const BRIEF: &str = "station-monitor --values --interfaces {interface}";
 
 #[test]
 fn nl80211_and_hostapd_confirm_every_value_of_every_client_after_traffic() {
-    let place = Place::with_guests();
     let node = "sh -c 'prometheus-node-exporter --collector.disable-defaults --collector.wifi \
         --web.listen-address=127.0.0.1:9100 2>/dev/null & sleep 1; busybox wget -q -O - http://127.0.0.1:9100/metrics; kill $!'";
     let others = ["iw dev {interface} station dump", "hostapd_cli -i {interface} all_sta", node];
     let values: Vec<&str> = [BRIEF, FULL].into_iter().chain(others).collect();
-    place.write("study.toml", parity(&values));
+    let place = Place::with_study(parity(&values));
     let analysis = place.json("run study.toml --only parity --out run --json");
     let gate = &analysis["gates"][0];
     let sentence = gate["sentence"].as_str().unwrap();

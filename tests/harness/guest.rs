@@ -4,7 +4,9 @@ use std::{fs, path::Path, process::Command};
 
 use super::{Place, cache, programs_of};
 use lab::{
-    Cancel, Lab, Settings, image,
+    Cancel, Lab, Settings,
+    cache_model::Attached,
+    image,
     runner::TrialFiles,
     session, uploads,
     vm::{
@@ -54,13 +56,8 @@ impl Program {
     }
 }
 
-/// The laboratory that tests share.
-pub(crate) fn lab() -> Lab {
-    lab_of(Architecture::X86_64)
-}
-
-/// The same with access points of this architecture, whose programs must be there.
-pub(crate) fn lab_of(arch: Architecture) -> Lab {
+/// The laboratory that tests share, with access points of this architecture, whose programs must be there.
+pub(crate) fn lab(arch: Architecture) -> Lab {
     let settings = Settings {
         cache: cache(),
         arch,
@@ -96,22 +93,18 @@ pub(crate) fn access_point(lab: &Lab, place: &Place, programs: &[&Program]) -> S
     .unwrap()
 }
 
-/// A machine from a snapshot, by `restore`, and where its files are.
+/// A machine from a snapshot, and where its files are.
 pub(crate) struct Guest {
     pub(crate) machine: Machine,
     folder: tempfile::TempDir,
 }
 
 impl Guest {
-    /// As it was taken.
-    pub(crate) fn start(lab: &Lab, snapshot: &Snapshot) -> Self {
-        Self::restored(|folder| snapshot.restore(lab, &folder.join("console.log"), None))
-    }
-
-    /// As something else restores it, with its log in a folder.
-    pub(crate) fn restored(restore: impl FnOnce(&Path) -> Result<Machine, lab::Error>) -> Self {
+    /// As it was taken; with a plugin that counts, or without.
+    pub(crate) fn restored(lab: &Lab, snapshot: &Snapshot, counter: Option<&Attached>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Self { machine: restore(folder.path()).unwrap(), folder }
+        let machine = snapshot.restore(lab, &folder.path().join("console.log"), counter).unwrap();
+        Self { machine, folder }
     }
 
     pub(crate) fn measure(&mut self, order: &TrialOrder, marks: Option<Marks>) -> Reading {

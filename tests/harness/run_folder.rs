@@ -55,11 +55,7 @@ impl RunFolder {
     }
 
     pub(crate) fn recordings(&self) -> Vec<Reading> {
-        let recorded = self.trials().into_iter().filter_map(|trial| match trial.outcome {
-            Outcome::Measured(recording) => Some(*recording),
-            Outcome::Invalid { .. } => None,
-        });
-        recorded.collect()
+        self.trials().iter().filter_map(|trial| trial.reading().cloned()).collect()
     }
 
     /// Asserts that each trial found these clients on `wlan0` and on, by the kernel and by hostapd.
