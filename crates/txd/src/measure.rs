@@ -98,10 +98,8 @@ pub fn measure(trial: &Trial) -> Result<CardReading, Error> {
         None => {
             let begun = monotonic_ns();
             let done = spend(trial)?;
-            let mut measured =
-                CardReading { window_ns: monotonic_ns() - begun, ..CardReading::default() };
-            record_task(&mut measured, done);
-            Ok(measured)
+            let window_ns = monotonic_ns() - begun;
+            Ok(with_task(CardReading { window_ns, ..CardReading::default() }, done))
         }
     }
 }
@@ -116,10 +114,13 @@ fn spend(trial: &Trial) -> Result<Option<Done>, Error> {
     Ok(work.map_err(failed(NO_THREAD))?.join().ok())
 }
 
-fn record_task(measured: &mut CardReading, done: Option<Done>) {
-    measured.task_wall_ns = done.map(|done| done.wall_ns);
-    measured.task_ran_ns = done.map(|done| done.ran_ns);
-    measured.task_rounds = done.map(|done| done.rounds);
+fn with_task(measured: CardReading, done: Option<Done>) -> CardReading {
+    CardReading {
+        task_wall_ns: done.map(|done| done.wall_ns),
+        task_ran_ns: done.map(|done| done.ran_ns),
+        task_rounds: done.map(|done| done.rounds),
+        ..measured
+    }
 }
 
 /// Latencies of frames that came out while they counted, ns.
@@ -187,18 +188,19 @@ impl Stage {
         until(|| count(&self.talk.received) >= count(&self.talk.emitted));
         self.talk.stop.store(true, Ordering::SeqCst);
         let ledger = self.sink.join().unwrap_or_default();
-        let mut measured = between(&before.0, &after.0);
-        measured.offered = after.1.0 - before.1.0;
-        measured.source_ns = after.1.1.saturating_sub(before.1.1);
-        measured.duplicated = ledger.duplicated;
-        measured.reordered = ledger.reordered;
-        measured.damaged = ledger.damaged;
-        let emitted = self.talk.emitted.load(Ordering::SeqCst);
-        measured.missing = emitted.saturating_sub(ledger.received + ledger.damaged);
+        let emitted = count(&self.talk.emitted);
         let mut latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
-        measured.latency = quantiles(&mut latencies);
-        record_task(&mut measured, done);
-        Ok(measured)
+        let measured = CardReading {
+            offered: after.1.0 - before.1.0,
+            source_ns: after.1.1.saturating_sub(before.1.1),
+            duplicated: ledger.duplicated,
+            reordered: ledger.reordered,
+            damaged: ledger.damaged,
+            missing: emitted.saturating_sub(ledger.received + ledger.damaged),
+            latency: quantiles(&mut latencies),
+            ..between(&before.0, &after.0)
+        };
+        Ok(with_task(measured, done))
     }
 }
 

@@ -125,7 +125,10 @@ mod tests {
         assert_eq!(follow("a.html#there").as_deref(), Some("names no heading of docs/a.md"));
         assert_eq!(follow("../c.html").as_deref(), Some("leads nowhere"));
         assert_eq!(follow("../src").as_deref(), Some("is a folder; name a file of it"));
-        assert_eq!(follow("../../etc/passwd").as_deref(), Some("leads out of the repository"));
+        for out in ["../../etc/passwd", "/etc/passwd"] {
+            assert_eq!(follow(out).as_deref(), Some("leads out of the repository"));
+        }
+        assert_eq!(follow("x/.././a.html#here"), None);
     }
 
     #[test]

@@ -97,10 +97,10 @@ impl Marks {
         Some(std::mem::take(&mut self.lock().opens_ns)).filter(|every_ns| *every_ns > 0)
     }
 
-    /// Asks the path to end, and waits until it has, within a bound; its last mark.
-    pub fn stop(&self) -> Option<Mark> {
+    /// Asks the path to end, and waits until it has, within a bound.
+    pub fn stop(&self) {
         self.lock().stops = true;
-        self.ask()
+        self.ask();
     }
 
     /// The calling thread is the path's from now on.
