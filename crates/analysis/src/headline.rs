@@ -56,8 +56,9 @@ impl Bar {
     }
 }
 
-/// Two sides that were decided, with one figure, or how far that is; `at` is where: `at 60 clients`.
-pub(crate) fn compared(run: &Run, judgement: &Judgement, at: &str, is_over: bool) -> Headline {
+/// Two sides that were decided, with one figure, or how far that is; `at` is where: `at 60 clients`. Of `made` trials some
+/// may be invalid.
+pub(crate) fn compared(run: &Run, judgement: &Judgement, at: &str, made: usize) -> Headline {
     let Judgement { base, variant, subject, finding, quantity, .. } = judgement;
     let (uses, what) = match quantity {
         Quantity::Cpu => ("uses", "CPU"),
@@ -69,9 +70,11 @@ pub(crate) fn compared(run: &Run, judgement: &Judgement, at: &str, is_over: bool
         Difference::Program { name, .. } => format!("The new build of `{}`", file_name(name)),
         _ => format!("`{variant}`"),
     };
+    let looks = run.versus.as_ref().map(|versus| versus.pairs.looks()).unwrap_or_default();
+    let first = looks.first().copied().unwrap_or_default();
     let sentence = match finding {
-        Finding::Undecided | Finding::NotComparable if !is_over => {
-            let most = run.versus.as_ref().map_or(0, |versus| versus.pairs.most());
+        Finding::Undecided | Finding::NotComparable if made < 2 * first as usize => {
+            let most = looks.last().copied().unwrap_or_default();
             let are = if judgement.pairs == 1 { "is" } else { "are" };
             format!("Not decided yet: {} of {} {are} done.", judgement.pairs, count(most, "pair"))
         }

@@ -101,8 +101,8 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Limited {
         _ if counted == 0 => (Headline::plain(NOTHING.to_owned()), vec![NOTHING.to_owned()]),
         (Some(Versus { cell, judgement }), ..) => {
             let at = if judgement.at.is_empty() { &format!("in {cell}") } else { &judgement.at };
-            let is_over = counted + left_out.len() >= run.plan.len();
-            (headline::compared(run, judgement, at, is_over), vec![judgement.sentence.clone()])
+            let made = counted + left_out.len();
+            (headline::compared(run, judgement, at, made), vec![judgement.sentence.clone()])
         }
         (_, Some(traffic), _) => (traffic.headline(), traffic.answer()),
         (_, _, Some(cards)) => (cards.headline(), cards.answer()),

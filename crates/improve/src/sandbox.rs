@@ -322,6 +322,8 @@ impl Alive {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Mutex, PoisonError};
+
     use super::*;
 
     /// Small enough that a test reaches them.
@@ -345,6 +347,9 @@ mod tests {
         stop: &Stop<'_>,
         limit: Duration,
     ) -> Option<(Ended, String, String)> {
+        /// One at a time: attacks take all the processes that a user may have.
+        static TURN: Mutex<()> = Mutex::new(());
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(why) = Sandbox::possible(SMALL) {
             skip::skip!("{why}");
             return None;

@@ -18,9 +18,9 @@ pub(crate) fn of(run: &Run, analysis: &Analysis) -> Headline {
     let found = if analysis.valid == 0 {
         None
     } else if run.versus.is_some() {
-        let is_over = analysis.valid + analysis.invalid.len() as u32 >= analysis.planned;
+        let made = analysis.valid as usize + analysis.invalid.len();
         let judgement = analysis.judgements.first();
-        judgement.map(|judgement| compared(run, judgement, &judgement.at, is_over))
+        judgement.map(|judgement| compared(run, judgement, &judgement.at, made))
     } else if !analysis.asks_for_cpu() {
         paused(analysis).or_else(|| profiled(analysis)).or_else(|| counted(analysis))
     } else if analysis.lab.asked {
@@ -297,7 +297,7 @@ mod tests {
         run.versus.as_mut().unwrap().difference = difference;
         let judgement = &analyse(&run, &trials).judgements[0];
         let cheaper = Judgement { finding: Finding::Cheaper, ..judgement.clone() };
-        let said = super::compared(&run, &cheaper, &cheaper.at, true);
+        let said = super::compared(&run, &cheaper, &cheaper.at, 12);
         assert_eq!(said.sentence, "The new build of `hot` uses 20 % less CPU at 60 clients.");
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use analysis::{
     Analysis, gates, in_cells,
     limited::{self, Limited, Versus},
-    metrics::{Metric, Target, baseline},
+    metrics::{Metric, baseline},
     profiling::{self, FoldedCell},
 };
 use lab::run_folder::{self, Recorded};
@@ -164,7 +164,7 @@ impl Analysed {
     }
 
     fn summary(&self, recorded: &Recorded) -> Summary {
-        let (run, question) = (&recorded.run, &recorded.run.study.question);
+        let run = &recorded.run;
         match self {
             Self::Process(analysis) => {
                 let (lines, overall) =
@@ -173,10 +173,10 @@ impl Analysed {
                 Summary { text, lines, overall, markdown: markdown::summary(run, analysis) }
             }
             Self::Limited(limited) => {
-                let markdown = report::limited::markdown(limited);
                 if let Some(one) = &limited.comparison {
-                    return Summary { markdown, ..one_question(question, one, &limited.targets) };
+                    return one_question(limited, one);
                 }
+                let markdown = report::limited::markdown(limited);
                 let text = inert::lines(&report::limited::summary(limited)).into_owned();
                 let lines = report::limited::lines(&limited.targets);
                 Summary { text, lines, overall: report::limited::overall(limited), markdown }
@@ -335,29 +335,23 @@ fn refuse_baseline(limits: &Limits) -> Result<(), Failure> {
     })
 }
 
-/// What is said of a run of one question: its verdict as one line, and the limits that were set.
-fn one_question(question: &str, one: &Versus, targets: &[Target]) -> Summary {
-    let Versus { cell, judgement: judged } = one;
+/// A comparison of traffic or cards: its headline, its verdict as one line, and the limits that were set.
+fn one_question(limited: &Limited, Versus { cell, judgement }: &Versus) -> Summary {
     let own = VerdictLine {
         kind: Kind::Comparison,
-        name: format!("{} to {} of {cell}", judged.base, judged.variant),
-        verdict: judged.verdict,
+        name: format!("{} to {} of {cell}", judgement.base, judgement.variant),
+        verdict: judgement.verdict,
         counts: true,
-        effect: judged.effect(),
-        sentence: judged.sentence.clone(),
+        effect: judgement.effect(),
+        sentence: judgement.sentence.clone(),
     };
-    let others = report::limited::lines(targets.get(1..).unwrap_or_default());
+    let others = report::limited::lines(limited.targets.get(1..).unwrap_or_default());
     let lines: Vec<VerdictLine> = [own].into_iter().chain(others).collect();
-    let verdict = verdict::Verdict::of_all(lines.iter().map(|line| line.verdict));
-    let worst = lines.iter().find(|line| line.verdict == verdict);
-    let sentence = worst.map(|line| {
-        let of_verdict = format!("{verdict}: ");
-        let why = line.sentence.strip_prefix(&of_verdict).unwrap_or(&line.sentence);
-        format!("{}: {why}", line.name)
-    });
-    let overall = Overall { verdict, sentence: sentence.unwrap_or_default() };
-    let text = format!("{}\n\n{}", inert::line(question), plain(&lines, &overall));
-    Summary { text, lines, overall, markdown: String::new() }
+    let overall = report::limited::overall(limited);
+    let headline = limited.headline.sentence.replace('`', "");
+    let [question, headline] = [&limited.question, &headline].map(|text| inert::line(text));
+    let text = format!("{question}\n\n  {headline}\n\n{}", plain(&lines, &overall));
+    Summary { text, lines, overall, markdown: report::limited::markdown(limited) }
 }
 
 fn took(recorded: &Recorded) -> Took {
