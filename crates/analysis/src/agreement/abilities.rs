@@ -219,8 +219,6 @@ pub(super) fn highest_rate(station: &Station, map: &str) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
     use crate::agreement::station;
 
@@ -267,19 +265,5 @@ mod tests {
         let ax = of("flags=[HE]\nhe_capab=00\n");
         assert_eq!((highest_rate(&ax, UP), he(&ax)), (Some(Value::Unclear), Some(Value::Unclear)));
         assert_eq!((security(&of("")), widest(&of("")), ht(&of(""))), (None, None, None));
-    }
-
-    proptest! {
-        #[test]
-        fn any_words_are_read_without_a_panic(words in "[0-9a-fxz \\-\\[\\]]{0,24}") {
-            let names = [
-                "flags", "capability", "supported_rates", "ht_caps_info", "ht_mcs_bitmask", "vht_caps_info",
-                DOWN, UP, "ext_capab", "AKMSuiteSelector", "dot11RSNAStatsSelectedPairwiseCipher",
-            ];
-            let client = of(&names.map(|name| format!("{name}={words}\n")).concat());
-            let _ = (security(&client), encryption(&client), abilities(&client), standard(&client));
-            let _ = (ht(&client), vht(&client), legacy_rates(&client), ht_schemes(&client));
-            let _ = (vht_schemes(&client, UP), streams(&client, UP), highest_rate(&client, DOWN));
-        }
     }
 }

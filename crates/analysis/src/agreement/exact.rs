@@ -10,11 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::witness::{CheckedRound, Witnessed};
 
 use super::{
-    Client, Station, Stations, rounds, sides,
-    station::as_address,
-    stations,
-    subject::{Form, address_behind, shortened},
-    table::{self, Entry, Table},
+    Client, Station, Stations, rounds, sides, stations,
+    subject::{Form, shortened},
+    table::Entry,
     value::Rule,
 };
 use crate::verdicts::Conclusion;
@@ -93,51 +91,6 @@ impl Reply {
         order.dedup();
         order
     }
-}
-
-impl Form {
-    fn table(self) -> &'static Table {
-        match self {
-            Self::Json => &table::FULL,
-            Self::Iw => &table::IW,
-            Self::Hostapd => &table::HOSTAPD,
-            Self::Metrics => &table::NODE_EXPORTER,
-        }
-    }
-
-    /// Whose line it is, behind a line of `before`'s.
-    fn owner(self, line: &str, before: Option<String>) -> Option<String> {
-        match self {
-            Self::Json => address_behind(&format!("\"{}\":\"", table::ADDRESS), line),
-            Self::Metrics => address_behind("mac_address=\"", line),
-            Self::Iw => address_behind("Station ", line).or(before),
-            Self::Hostapd => as_address(line.trim_end()).or(before),
-        }
-    }
-
-    /// Each value of a line, with all that is before it and its key.
-    fn pieces<'a>(self, line: &'a str) -> Vec<(&'a str, &'a str, &'a str)> {
-        let split = |text: &'a str, at: Option<usize>, between: &str| {
-            let value = at.map_or(0, |at| at + between.len());
-            (&text[..value], bare(&text[..at.unwrap_or(0)]), &text[value..])
-        };
-        let first = |text: &'a str, between| split(text, text.find(between), between);
-        match self {
-            Self::Json => line.split(",\"").map(|piece| first(piece, "\":")).collect(),
-            Self::Iw => vec![first(line, ":")],
-            Self::Hostapd => vec![first(line, "=")],
-            Self::Metrics => vec![split(line, line.rfind(' '), " ")],
-        }
-    }
-}
-
-/// A key without what its way of writing puts around it.
-fn bare(key: &str) -> &str {
-    key.split_once('{')
-        .filter(|(name, _)| !name.is_empty())
-        .map_or(key, |(name, _)| name)
-        .trim_start_matches("{\"")
-        .trim()
 }
 
 /// A value with `#` for each of its numbers.

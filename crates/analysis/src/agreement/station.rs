@@ -1,13 +1,12 @@
-//! What nl80211 and hostapd say of one client, and how the words of `iw` and hostapd are read.
+//! What nl80211 and hostapd say of one client: hostapd's `STATUS` and `STA` as of 2.10 (`ctrl_iface_ap.c`).
 //!
 //! Any text is read without a panic; what is not understood is left out.
-//!
-//! Format: `iw dev wlan0 station dump` (iw 5.19, `station.c`, `print_sta_handler`), hostapd's `STATUS` and `STA`
-//! (hostapd 2.10, `ctrl_iface_ap.c`).
 
 use std::collections::BTreeMap;
 
 use model::parity::StationValues;
+
+use super::subject::Form;
 
 /// The clients of one interface, by address in small letters.
 pub(super) type Stations = BTreeMap<String, Words>;
@@ -42,41 +41,11 @@ impl Station {
     }
 }
 
-/// Reads `iw station dump`.
-pub(super) fn iw(text: &str) -> Stations {
-    let mut stations = Stations::new();
-    let mut address = None;
-    for line in text.lines() {
-        if let Some(head) = line.strip_prefix("Station ") {
-            address = head.split(' ').next().and_then(as_address);
-            if let Some(address) = &address {
-                stations.entry(address.clone()).or_default();
-            }
-        } else if let (Some(address), Some((name, words))) = (&address, line.split_once(':')) {
-            let station = stations.entry(address.clone()).or_default();
-            station.entry(name.trim().to_owned()).or_insert_with(|| words.trim().to_owned());
-        }
-    }
-    stations
-}
-
 /// Reads what hostapd says: first its `STATUS`, then each station, whose address is alone in its line.
 pub(super) fn hostapd(text: &str) -> (Words, Stations) {
-    let (mut status, mut stations) = (Words::new(), Stations::new());
-    let mut address = None;
-    for line in text.lines() {
-        if let Some(known) = as_address(line) {
-            stations.entry(known.clone()).or_default();
-            address = Some(known);
-        } else if let Some((name, words)) = line.split_once('=') {
-            let of = match &address {
-                Some(address) => stations.entry(address.clone()).or_default(),
-                None => &mut status,
-            };
-            of.entry(name.to_owned()).or_insert_with(|| words.trim().to_owned());
-        }
-    }
-    (status, stations)
+    let mut words = Form::Hostapd.words(text);
+    let status = words.remove(&None).unwrap_or_default();
+    (status, words.into_iter().filter_map(|(owner, words)| Some((owner?, words))).collect())
 }
 
 /// An address in small letters.
@@ -87,9 +56,11 @@ pub(super) fn as_address(text: &str) -> Option<String> {
     is_address.then(|| text.to_ascii_lowercase())
 }
 
-/// The whole number that words begin with: `12 ms`, `-30 [-31, -32] dBm`.
+/// The whole number that words begin with: `12 ms`, `-30 [-31, -32] dBm`. None that a kernel tells has more than 64 bits,
+/// and rules may add and multiply what has no more.
 pub(super) fn number(words: &str) -> Option<i128> {
-    words.split([' ', '\t']).next()?.parse().ok()
+    const ALL: std::ops::RangeInclusive<i128> = i64::MIN as i128..=u64::MAX as i128;
+    words.split([' ', '\t']).next()?.parse().ok().filter(|number| ALL.contains(number))
 }
 
 /// Tenths of a number with at most one decimal: `433.3`.
@@ -97,36 +68,4 @@ pub(super) fn tenths(text: &str) -> Option<i128> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let part = part.get(..1)?.parse::<u8>().ok()?;
     whole.parse::<u32>().ok().map(|whole| i128::from(whole) * 10 + i128::from(part))
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const DUMP: &str = "Station 02:00:00:00:01:0A (on wlan1)\n\
-        \tinactive time:\t1500 ms\n\trx bytes:\t4321\n\tsignal:  \t-30 [-31, -32] dBm\n\
-        \tauthorized:\tyes\n\tassociated at:\t1790000000500 ms\n\
-        Station 02:00:00:00:01:0b (on wlan1)\n\trx bytes:\t1\n";
-
-    #[test]
-    fn a_dump_of_iw_is_read_by_its_names() {
-        let stations = iw(DUMP);
-        assert_eq!(stations.len(), 2);
-        let first = &stations["02:00:00:00:01:0a"];
-        assert_eq!((first["rx bytes"].as_str(), first["authorized"].as_str()), ("4321", "yes"));
-        assert_eq!(number(&first["signal"]), Some(-30));
-        assert_eq!(number(&first["associated at"]), Some(1_790_000_000_500));
-        assert_eq!(stations["02:00:00:00:01:0b"].len(), 1);
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_read_without_a_panic(text: String, lines in "([0-9a-f:=\\[\\], \\-\n\t.MHzGI]{0,80}\n){0,6}") {
-            for text in [text.as_str(), lines.as_str(), &format!("{DUMP}{text}"), &format!("Station {lines}")] {
-                let _ = (iw(text), hostapd(text), tenths(text), number(text));
-            }
-        }
-    }
 }

@@ -10,7 +10,7 @@ use super::*;
 
 const IW: &str = "Station 02:00:00:00:01:0a (on wlan0)\n\tinactive time:\t1500 ms\n\trx bytes:\t4321\n\
     \trx packets:\t12\n\ttx bytes:\t987\n\ttx packets:\t7\n\ttx retries:\t1\n\ttx failed:\t0\n\
-    \trx drop misc:\t2\n\tsignal:  \t-30 dBm\n\tsignal avg:\t-31 dBm\n\
+    \trx drop misc:\t2\n\tsignal:  \t-30 [-31, -32] dBm\n\tsignal avg:\t-31 dBm\n\
     \ttx bitrate:\t72.2 MBit/s MCS 7 short GI\n\trx bitrate:\t6.0 MBit/s\n\tauthorized:\tyes\n\tauthenticated:\tyes\n\tassociated:\tyes\n\tWMM/WME:\tyes\n\
     \tconnected time:\t90 seconds\n\tassociated at:\t1790000000500 ms\n\tcurrent time:\t1790000090500 ms\n\
     Station 02:00:00:00:01:0b (on wlan0)\n\trx bytes:\t1\n\tcurrent time:\t1790000090500 ms\n";
@@ -264,9 +264,29 @@ fn each_of_the_86_keys_has_a_second_source_or_a_reason() {
 
 proptest! {
     #[test]
-    fn any_words_of_anyone_are_compared_without_a_panic(own: String, hostapd: String) {
-        let _ = of(&said(&own, (kernel(), &hostapd)));
-        let _ = of(&said(&format!("{BRIEF}{own}"), (kernel(), &format!("{HOSTAPD}{hostapd}"))));
-        let _ = of(&said(&format!("{IW}{own}"), (kernel(), HOSTAPD)));
+    fn any_words_of_anyone_are_compared_without_a_panic(
+        own: String,
+        hostapd: String,
+        like in "[0-9]{0,40}[-:T][0-9]{0,3}[-:]?[0-9]{0,3}T?[0-9:]{0,9}Z?",
+        word in "-?[0-9a-fxz \\-\\[\\]]{0,48}",
+    ) {
+        let wrong = IW.replace("4321", &word);
+        let after = HOSTAPD.replace("4321", &word) + &hostapd;
+        let texts = [format!("{{{own}"), format!("{BRIEF}{own}"), format!("{IW}{own}"), format!("x{{mac_address=\"{own}")];
+        for own in texts.iter().chain([&own, &wrong]) {
+            let _ = of(&said(own, (kernel(), &hostapd)));
+            let _ = of(&said(own, (kernel(), &after)));
+        }
+        let names = "freq 02:00:00:00:01:0a flags capability supported_rates ht_caps_info ht_mcs_bitmask vht_caps_info \
+                     rx_vht_mcs_map tx_vht_mcs_map ext_capab AKMSuiteSelector dot11RSNAStatsSelectedPairwiseCipher";
+        let words: String = names.split(' ').map(|name| format!("{name}={word}\n")).collect();
+        let (status, mut all) = station::hostapd(&words.replacen("0a=", "0a\n", 1));
+        let station = Station { hostapd: all.remove("02:00:00:00:01:0a"), status, ..Station::default() };
+        prop_assert!(station.hostapd.is_some());
+        let tables = [&table::FULL, &table::IW, &table::HOSTAPD, &table::NODE_EXPORTER];
+        for entry in tables.iter().flat_map(|table| table.entries()) {
+            let _ = [&own, &like, &word].map(|words| (entry.own)(&Value::Text(words.clone())));
+            entry.sources.iter().for_each(|source| drop((source.read)(&station)));
+        }
     }
 }
