@@ -65,7 +65,7 @@ fn all(evidence: &Evidence, table: &[Metric], baselines: &Baselines) -> Vec<Gate
     let kib = |figure: &str, most: f64| limits.named(figure, &format!("{figure} <= {most}KiB"));
     let mut gates = Vec::new();
     if asked.monotonic {
-        gates.push(rising::gate(evidence, table));
+        gates.push(rising::gate(evidence));
     }
     if let Some(budget) = asked.unknown_frames {
         gates.push(limits.named("unknown-frames", &format!("unknown-frames <= {budget}")));

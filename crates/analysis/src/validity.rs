@@ -16,12 +16,11 @@ use crate::{
     cells::Cell,
     census,
     counters::Source,
-    curve::{Curve, Full},
+    curve::{Curve, Full, Segment},
     doubt::{Doubt, named},
     figures::{OtherFigures, Part, Ran, RoundFigures, TrialFigures},
     measured::Measured,
     quantity::{Unit, count, percent},
-    stats::Estimate,
 };
 
 /// With five pairs no two-sided sign test can reach 5 %; six can (p = 0.031).
@@ -59,7 +58,7 @@ pub(crate) fn doubts(measured: &Measured, cells: &[Cell], curves: &[Curve]) -> V
     doubts.extend(trial_doubts(measured));
     doubts.extend(cells.iter().filter_map(|cell| costly_agent(measured, cell)));
     doubts.extend(cells.iter().filter_map(growing_memory));
-    doubts.extend(measured.variants().iter().flat_map(|variant| falls(measured, &variant.name)));
+    doubts.extend(curves.iter().flat_map(falls));
     doubts.extend(curves.iter().filter_map(curved));
     doubts.extend(extrapolated(curves));
     doubts.extend(calls::doubts(measured));
@@ -396,32 +395,18 @@ fn growing_memory(cell: &Cell) -> Option<Doubt> {
 }
 
 /// Neighbouring counts between which a variant's cost falls by more than its noise.
-fn falls(measured: &Measured, variant: &str) -> Vec<Doubt> {
-    let counts = measured.counts();
-    counts.windows(2).filter_map(|pair| fall(measured, variant, [pair[0], pair[1]])).collect()
-}
-
-fn fall(measured: &Measured, variant: &str, counts: [u32; 2]) -> Option<Doubt> {
-    let [from, to] = counts;
-    let higher = measured.cell(variant, to);
-    let differences: Vec<_> = measured
-        .cell(variant, from)
-        .into_iter()
-        .filter_map(|low| {
-            let high = higher.iter().find(|high| high.id.repetition == low.id.repetition)?;
-            Some(high.part(Part::Sum)? - low.part(Part::Sum)?)
+fn falls(curve: &Curve) -> impl Iterator<Item = Doubt> {
+    let steps = curve.slope(Part::Sum).into_iter().flat_map(|line| &line.segments);
+    steps.filter_map(|Segment { from, to, per_client }| {
+        let rise = per_client.mean * f64::from(to - from);
+        let (fall, to, variant) = (Unit::MICROS.plain(-rise), count(*to, "client"), &curve.variant);
+        (rise < -FALL_US && per_client.differs_from_zero()).then(|| {
+            Doubt::new(
+                format!("`{variant}` costs {fall} µs a second less at {to} than at {from}, beyond its noise."),
+                "Look at the per-second series of both counts; something other than clients differs.",
+            )
+            .of_variant(variant)
         })
-        .collect();
-    let rise = Estimate::of(&differences)?;
-    let (fall, to) = (Unit::MICROS.plain(-rise.mean), count(to, "client"));
-    (rise.mean < -FALL_US && rise.differs_from_zero()).then(|| {
-        Doubt::new(
-            format!(
-                "`{variant}` costs {fall} µs a second less at {to} than at {from}, beyond its noise."
-            ),
-            "Look at the per-second series of both counts; something other than clients differs.",
-        )
-        .of_variant(variant)
     })
 }
 

@@ -4,22 +4,22 @@
 //! The line through each repetition says whether it rises at all; the slopes between neighbouring counts, repetition
 //! by repetition, say whether it falls somewhere on the way.
 
-use model::{figure::Figure, plural::count, study::Variant, trial::Purpose, verdict::Verdict};
+use model::{plural::count, study::Variant, trial::Purpose, verdict::Verdict};
 
 use super::{CellId, Evidence, gate_of, nothing, together};
 use crate::{
-    metrics::Metric,
+    Part,
+    curve::Segment,
     quantity,
-    stats::{Estimate, Line},
     verdicts::{Conclusion, Gate},
 };
 
 const NAME: &str = "monotonic";
 
 /// Two lines have an interval of a single degree of freedom, which says next to nothing.
-const FEWEST: usize = 3;
+const FEWEST: u32 = 3;
 
-pub(super) fn gate(evidence: &Evidence, table: &[Metric]) -> Gate {
+pub(super) fn gate(evidence: &Evidence) -> Gate {
     if let [one] = evidence.run.study.access_point.clients[..]
         && evidence.run.is_part()
     {
@@ -33,7 +33,7 @@ pub(super) fn gate(evidence: &Evidence, table: &[Metric]) -> Gate {
         let counts: Vec<u32> = Evidence::counts(&ids).into_iter().collect();
         let rises = || match evidence.fault(&ids) {
             Some(fault) => Err(Conclusion::invalid(fault)),
-            None => rise(table, &variant.name, &counts),
+            None => rise(evidence, &variant.name, &counts),
         };
         (!ids.is_empty()).then(rises)
     };
@@ -50,69 +50,45 @@ pub(super) fn gate(evidence: &Evidence, table: &[Metric]) -> Gate {
 }
 
 /// How a variant's CPU rises, behind how large the doubt of it is: its slope's half interval over the slope.
-fn rise(table: &[Metric], name: &str, counts: &[u32]) -> Result<(f64, String), Conclusion> {
-    let cpu = |clients: &u32| cpu(table, CellId { variant: name, clients: *clients });
-    let groups: Vec<(f64, Vec<f64>)> =
-        counts.iter().map(|clients| (f64::from(*clients), cpu(clients))).collect();
-    let repetitions = groups.iter().map(|(_, values)| values.len()).min().unwrap_or_default();
+fn rise(evidence: &Evidence, name: &str, counts: &[u32]) -> Result<(f64, String), Conclusion> {
     let invalid = |why: &str| Conclusion::invalid(format!("`{name}` has {why}"));
-    let ([(_, first), .., (_, last)], [fewest, .., most]) = (groups.as_slice(), counts) else {
+    let [fewest, .., most] = counts else {
         return Err(invalid("one client count; a rise needs two"));
     };
+    let curve = evidence.analysis.curves.iter().find(|curve| curve.variant == name);
+    let repetitions = curve.map_or(0, |curve| curve.repetitions);
     if repetitions < FEWEST {
         let few = count(repetitions, "repetition");
         return Err(invalid(&format!("{few}, which cannot rule out chance; take more")));
     }
-    if let Some(fall) = fall(table, name) {
-        return Err(Conclusion::fail(fall));
+    // With what a tool makes another process do, which is a part of what it costs.
+    let line = curve.and_then(|all| all.slope(Part::Sum).or_else(|| all.slope(Part::Subject)));
+    let known = line.and_then(|line| Some((line, line.per_client.interval?)));
+    let (line, interval) = known.ok_or_else(|| invalid("no values to order"))?;
+    let falls = |step: &&Segment| step.per_client.interval.is_some_and(|one| one.high < 0.0);
+    let own = curve.and_then(|curve| curve.slope(Part::Subject));
+    if let Some(step) = own.iter().flat_map(|own| &own.segments).find(falls) {
+        return Err(Conclusion::fail(format!(
+            "the CPU of `{name}` falls from {} to {}, by {} of CPU a second for each client",
+            step.from,
+            count(step.to, "client"),
+            quantity::cpu(&step.per_client).trim_start_matches('−')
+        )));
     }
-    let line = |repetition: usize| {
-        let points: Vec<_> = groups.iter().map(|(at, values)| (*at, values[repetition])).collect();
-        Line::through(&points).map(|line| line.slope)
-    };
-    let slopes: Vec<f64> = (0..repetitions).filter_map(line).collect();
-    let slope = Estimate::of(&slopes).and_then(|slope| Some((slope, slope.interval?)));
-    let (slope, interval) = slope.ok_or_else(|| invalid("no values to order"))?;
-    let [low, high] = [first, last].map(|values| quantity::cpu_short(mean(values)));
+    let [low, high] = [fewest, most].map(|clients| {
+        let cell = CellId { variant: name, clients: *clients };
+        let all = evidence.values(cell, |trial| trial.part(line.part));
+        quantity::cpu_short(all.iter().sum::<f64>() / all.len() as f64)
+    });
     let span = format!(
         "from {low} of CPU a second at {} to {high} at {most}, by {} for each client",
-        count(fewest, "client"),
-        quantity::cpu(&slope)
+        count(*fewest, "client"),
+        quantity::cpu(&line.per_client)
     );
     if interval.low > 0.0 {
-        return Ok((1.0 - interval.low / slope.mean, format!("the CPU of `{name}` rises {span}")));
+        let doubt = 1.0 - interval.low / line.per_client.mean;
+        return Ok((doubt, format!("the CPU of `{name}` rises {span}")));
     }
     let why = format!("the CPU of `{name}` is not shown to rise with the clients: {span}");
     Err(Conclusion::fail(why))
-}
-
-/// The CPU of every repetition: with what a tool makes another process do, which is a part of what it costs.
-fn cpu(table: &[Metric], cell: CellId<'_>) -> Vec<f64> {
-    let values = |figure: Figure| {
-        let is_here = |row: &&Metric| {
-            row.name == figure.name()
-                && row.clients.is_some_and(|clients| cell.is(&row.variant, clients))
-        };
-        table.iter().find(is_here).map(|row| row.values.clone()).unwrap_or_default()
-    };
-    let (own, sum) = (values(Figure::Cpu), values(Figure::Sum));
-    if sum.len() == own.len() { sum } else { own }
-}
-
-/// The first fall between neighbours whose interval excludes 0.
-fn fall(table: &[Metric], variant: &str) -> Option<String> {
-    let steps =
-        table.iter().filter(|row| row.name == Figure::Step.name() && row.variant == variant);
-    let mut each = steps.filter_map(|row| Some((row, row.estimate.as_ref()?)));
-    let falls = |estimate: &Estimate| estimate.interval.is_some_and(|one| one.high < 0.0);
-    let (row, per_client) = each.find(|(_, estimate)| falls(estimate))?;
-    Some(format!(
-        "the CPU of `{variant}` falls from {}, by {} of CPU a second for each client",
-        row.point,
-        quantity::cpu(per_client).trim_start_matches('−')
-    ))
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }

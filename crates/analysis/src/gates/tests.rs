@@ -1,5 +1,7 @@
 //! Each gate on a run that keeps it, on one that breaks it, and on one that cannot say.
 
+use Verdict::{Fail, Invalid, Measured, Pass};
+
 use model::{
     baseline::Baseline,
     parity::{self, Answer, Count, Left, Parity, StationList, StationValues},
@@ -34,6 +36,10 @@ fn recordings(trials: &mut [Trial]) -> impl Iterator<Item = (&TrialId, &mut Read
         Outcome::Measured(recording) => Some((&trial.planned.id, recording.as_mut())),
         Outcome::Invalid { .. } => None,
     })
+}
+
+fn limits(text: &str) -> Gates {
+    Gates { limits: vec![text.to_owned()], ..Gates::default() }
 }
 
 fn nothing_changed(_: &mut Run, _: &mut Vec<Trial>) {}
@@ -72,8 +78,8 @@ fn cpu_that_rises_with_its_clients_passes() {
             trials.retain(|trial| trial.planned.id.variant == name);
         }
     };
-    says(one(monotonic(), only("hostapd-cli")), Verdict::Pass, "`hostapd-cli` rises from 13.");
-    says(one(monotonic(), only("iw-dump")), Verdict::Pass, "`iw-dump` rises");
+    says(one(monotonic(), only("hostapd-cli")), Pass, "`hostapd-cli` rises from 13.");
+    says(one(monotonic(), only("iw-dump")), Pass, "`iw-dump` rises");
     let reversed = |run: &mut Run, trials: &mut Vec<Trial>| {
         only("hostapd-cli")(run, trials);
         keep(|id| id.clients != 60)(run, trials);
@@ -91,7 +97,7 @@ fn cpu_that_rises_with_its_clients_passes() {
             }
         }
     };
-    says(one(monotonic(), reversed), Verdict::Fail, "falls from 18 to 114 clients");
+    says(one(monotonic(), reversed), Fail, "falls from 18 to 114 clients");
 }
 
 #[test]
@@ -103,7 +109,7 @@ fn a_rise_needs_two_counts_two_repetitions_and_every_trial() {
         (|id| id.repetition < 3 && id.clients != 60, "cannot rule out chance"),
     ];
     for (which, words) in cases {
-        says(one(monotonic(), keep(which)), Verdict::Invalid, words);
+        says(one(monotonic(), keep(which)), Invalid, words);
     }
     let chosen = |run: &mut Run, trials: &mut Vec<Trial>| {
         keep(|id| id.clients == 18)(run, trials);
@@ -111,11 +117,11 @@ fn a_rise_needs_two_counts_two_repetitions_and_every_trial() {
         run.overrides = vec!["clients = [18]".to_owned()];
     };
     let words = "Not asked: this run was made at 18 clients alone";
-    says(one(monotonic(), chosen), Verdict::Measured, words);
+    says(one(monotonic(), chosen), Measured, words);
     let lost = |_: &mut Run, trials: &mut Vec<Trial>| {
         trials.retain(|trial| trial.planned.id.to_string() != "iw-dump@60#2");
     };
-    says(one(monotonic(), lost), Verdict::Invalid, "missing");
+    says(one(monotonic(), lost), Invalid, "missing");
 }
 
 #[test]
@@ -131,12 +137,12 @@ fn unknown_frames_are_judged_profile_by_profile() {
         judge(&mut analysis, &run, &trials, &Baselines::new());
         analysis.gates.remove(0)
     };
-    says(with(0.0, 0), Verdict::Fail, "≤ 0.00 %");
-    says(with(1.0, 0), Verdict::Pass, "figures; nearest");
-    says(with(1.0, 1), Verdict::Pass, "figures; nearest");
-    says(with(1.0, usize::MAX), Verdict::Measured, "there is nothing to explain");
+    says(with(0.0, 0), Fail, "≤ 0.00 %");
+    says(with(1.0, 0), Pass, "figures; nearest");
+    says(with(1.0, 1), Pass, "figures; nearest");
+    says(with(1.0, usize::MAX), Measured, "there is nothing to explain");
     let none = Gates { unknown_frames: Some(Share::of(1.0)), ..Gates::default() };
-    says(one(none, nothing_changed), Verdict::Invalid, "o trial of this run gives the figure");
+    says(one(none, nothing_changed), Invalid, "o trial of this run gives the figure");
 }
 
 #[test]
@@ -172,31 +178,31 @@ fn only_gates_that_the_trials_can_answer_are_asked() {
 #[test]
 fn clients_that_two_processes_count_differently_fail_and_a_silent_process_is_invalid() {
     let gates = || Gates { clients_agree: true, ..Gates::default() };
-    says(one(gates(), nothing_changed), Verdict::Pass, "In 54 trials the kernel and hostapd");
+    says(one(gates(), nothing_changed), Pass, "In 54 trials the kernel and hostapd");
     let change = |to: Option<u32>| {
         move |_: &mut Run, trials: &mut Vec<Trial>| {
             let (_, recording) = recordings(trials).nth(3).unwrap();
             recording.census.as_mut().unwrap()[1].interfaces[1].hostapd = to;
         }
     };
-    says(one(gates(), change(Some(1))), Verdict::Fail, "on wlan1, hostapd 1");
-    says(one(gates(), change(None)), Verdict::Invalid, "hostapd did not count");
+    says(one(gates(), change(Some(1))), Fail, "on wlan1, hostapd 1");
+    says(one(gates(), change(None)), Invalid, "hostapd did not count");
 }
 
 #[test]
 fn counted_time_needs_one_clock_and_real_time_a_pinned_one() {
     let gates = || Gates { machine: true, ..Gates::default() };
     let words = "54 trials in counted time: clock source tsc";
-    says(one(gates(), nothing_changed), Verdict::Pass, words);
+    says(one(gates(), nothing_changed), Pass, words);
     let clock = |_: &mut Run, trials: &mut Vec<Trial>| {
         recordings(trials).last().unwrap().1.facts.clock = Some("hpet".to_owned());
     };
-    says(one(gates(), clock), Verdict::Fail, "hpet");
+    says(one(gates(), clock), Fail, "hpet");
     for (governor, turbo, verdict, words) in [
-        (Some("performance"), Some(false), Verdict::Pass, "turbo off"),
-        (Some("powersave"), Some(false), Verdict::Fail, "`powersave`"),
-        (Some("performance"), Some(true), Verdict::Fail, "turn turbo off"),
-        (None, None, Verdict::Invalid, "does not report its governor"),
+        (Some("performance"), Some(false), Pass, "turbo off"),
+        (Some("powersave"), Some(false), Fail, "`powersave`"),
+        (Some("performance"), Some(true), Fail, "turn turbo off"),
+        (None, None, Invalid, "does not report its governor"),
     ] {
         let real = |run: &mut Run, trials: &mut Vec<Trial>| {
             run.plan.iter_mut().for_each(|planned| planned.mode = model::study::Mode::RealTime);
@@ -212,7 +218,7 @@ fn counted_time_needs_one_clock_and_real_time_a_pinned_one() {
 #[test]
 fn memory_is_bounded_over_clients_and_over_time() {
     let per_client = || Gates { memory_per_client_kib: Some(2.0), ..Gates::default() };
-    says(one(per_client(), nothing_changed), Verdict::Pass, "≤ 2.0 KiB");
+    says(one(per_client(), nothing_changed), Pass, "≤ 2.0 KiB");
     let costs = |each: u64| {
         move |_: &mut Run, trials: &mut Vec<Trial>| {
             for (id, recording) in recordings(trials) {
@@ -226,17 +232,17 @@ fn memory_is_bounded_over_clients_and_over_time() {
             }
         }
     };
-    says(one(per_client(), costs(9)), Verdict::Fail, "; resident memory.");
-    says(one(per_client(), costs(1)), Verdict::Invalid, "lies within the interval");
+    says(one(per_client(), costs(9)), Fail, "; resident memory.");
+    says(one(per_client(), costs(1)), Invalid, "lies within the interval");
     let growth = || Gates { memory_growth_kib: Some(30.0), ..Gates::default() };
-    says(one(growth(), nothing_changed), Verdict::Pass, "≤ 30.0 KiB");
+    says(one(growth(), nothing_changed), Pass, "≤ 30.0 KiB");
     let grows = |_: &mut Run, trials: &mut Vec<Trial>| {
         for (_, recording) in recordings(trials) {
             let last = recording.samples.last_mut().unwrap();
             last.subject.memory.as_mut().unwrap().pss_kib = Some(3_908 + 20);
         }
     };
-    says(one(growth(), grows), Verdict::Fail, "60.0 KiB");
+    says(one(growth(), grows), Fail, "60.0 KiB");
 }
 
 fn census(clients: u32) -> Census {
@@ -301,10 +307,10 @@ fn with_parity(run: &mut Run, trials: &mut Vec<Trial>) {
 #[test]
 fn a_variant_holds_its_clients_gives_values_that_others_confirm_and_forgets_who_left() {
     let gates = || Gates { parity: true, ..Gates::default() };
-    says(one(gates(), nothing_changed), Verdict::Invalid, "no [parity]");
+    says(one(gates(), nothing_changed), Invalid, "no [parity]");
     says(
         one(gates(), with_parity),
-        Verdict::Pass,
+        Pass,
         "Each of 3 variants holds its clients, and counts one less after one has left. 342 values of 114 clients \
          in 3 keys agree with nl80211 and hostapd; 1 key has no second source: DeviceType; 82 keys are not reported here.",
     );
@@ -317,32 +323,28 @@ fn a_variant_holds_its_clients_gives_values_that_others_confirm_and_forgets_who_
                 };
                 *own = own.replace("\"TxBytes\":99,", "\"TxBytes\":98,");
             },
-            Verdict::Fail,
+            Fail,
             "TxBytes of 02:00:00:00:01:63 on wlan0 is 98 B, nl80211's “tx bytes” is 99 B",
         ),
-        (
-            |parity| parity.frames = Some(113),
-            Verdict::Invalid,
-            "no frames came from and to every client",
-        ),
+        (|parity| parity.frames = Some(113), Invalid, "no frames came from and to every client"),
         (
             |parity| parity.readings.truncate(3),
-            Verdict::Invalid,
+            Invalid,
             "nl80211 said nothing of the clients after",
         ),
         (
             |parity| parity.before.subject = Some(Ok(113)),
-            Verdict::Fail,
+            Fail,
             "the subject counts 113 clients, 114 were expected",
         ),
         (
             |parity| parity.left.as_mut().unwrap().after.subject = Some(Ok(114)),
-            Verdict::Fail,
+            Fail,
             "had left wlan0, the subject counts 114",
         ),
         (
             |parity| parity.before.subject = Some(Err("many".to_owned())),
-            Verdict::Invalid,
+            Invalid,
             "not a number: `many`",
         ),
     ];
@@ -358,42 +360,39 @@ fn a_variant_holds_its_clients_gives_values_that_others_confirm_and_forgets_who_
         with_parity(run, trials);
         trials.pop();
     };
-    says(one(gates(), missing), Verdict::Invalid, "is missing");
+    says(one(gates(), missing), Invalid, "is missing");
 }
 
 #[test]
 fn a_limit_is_kept_broken_or_cannot_be_judged() {
     for (text, verdict, words) in [
-        ("hostapd-cli: cpu at 18 clients <= 2%", Verdict::Pass, "≤ 20 ms, 2 % of a core"),
-        ("hostapd-cli: cpu at 114 clients <= 2%", Verdict::Fail, "hostapd-cli, 114 clients (≤"),
+        ("hostapd-cli: cpu at 18 clients <= 2%", Pass, "≤ 20 ms, 2 % of a core"),
+        ("hostapd-cli: cpu at 114 clients <= 2%", Fail, "hostapd-cli, 114 clients (≤"),
         (
             "hostapd-cli: cpu >= 1ms",
-            Verdict::Pass,
+            Pass,
             "3 of 3 figures; nearest 6.7802 ms [6.7741, 6.7863], 0.67802 % of a core: hostapd-cli",
         ),
-        ("iw-dump: slope <= 0.04us", Verdict::Invalid, "within the interval"),
-        ("iw-dump: sum at 18 clients <= 1us", Verdict::Fail, "iw-dump, 18 clients"),
-        ("idle: memory <= 4MiB", Verdict::Pass, "≤ 4.0 MiB"),
-        ("unknown-frames <= 1%", Verdict::Invalid, "No trial of this run"),
-        ("bulk: cpu <= 2%", Verdict::Invalid, "unknown variant `bulk`; known are idle"),
-        ("cpu at 7 clients <= 2%", Verdict::Invalid, "7 clients are not among"),
-        ("calls <= 2/s", Verdict::Invalid, "unknown figure `calls`; known are cpu"),
-        ("cpu <= much", Verdict::Invalid, "not a value for cpu"),
-        ("no slower than gone.json by 1%", Verdict::Invalid, "gone.json was not read"),
+        ("iw-dump: slope <= 0.04us", Invalid, "within the interval"),
+        ("iw-dump: sum at 18 clients <= 1us", Fail, "iw-dump, 18 clients"),
+        ("idle: memory <= 4MiB", Pass, "≤ 4.0 MiB"),
+        ("unknown-frames <= 1%", Invalid, "No trial of this run"),
+        ("bulk: cpu <= 2%", Invalid, "unknown variant `bulk`; known are idle"),
+        ("cpu at 7 clients <= 2%", Invalid, "7 clients are not among"),
+        ("calls <= 2/s", Invalid, "unknown figure `calls`; known are cpu"),
+        ("cpu <= much", Invalid, "not a value for cpu"),
+        ("no slower than gone.json by 1%", Invalid, "gone.json was not read"),
     ] {
-        let gates = Gates { limits: vec![text.to_owned()], ..Gates::default() };
-        says(one(gates, nothing_changed), verdict, words);
+        says(one(limits(text), nothing_changed), verdict, words);
     }
-    let gates = Gates { limits: vec!["cpu <= 2%".to_owned()], ..Gates::default() };
-    let one_repetition = one(gates, keep(|id| id.repetition == 1));
-    says(one_repetition, Verdict::Invalid, "one repetition has no interval");
+    let one_repetition = one(limits("cpu <= 2%"), keep(|id| id.repetition == 1));
+    says(one_repetition, Invalid, "one repetition has no interval");
 }
 
 #[test]
 fn limits_on_what_the_command_line_left_out_are_not_asked() {
     let chosen = |text: &str| {
-        let gates = Gates { limits: vec![text.to_owned()], ..Gates::default() };
-        one(gates, |run, trials| {
+        one(limits(text), |run, trials| {
             let is_left = |id: &TrialId| id.clients == 114 && id.variant != "iw-dump";
             run.plan.retain(|planned| is_left(&planned.id));
             trials.retain(|trial| is_left(&trial.planned.id));
@@ -406,10 +405,10 @@ fn limits_on_what_the_command_line_left_out_are_not_asked() {
     for text in
         ["iw-dump: cpu <= 2%", "cpu at 18 clients <= 2%", "slope <= 1us", "unknown-frames <= 1%"]
     {
-        says(chosen(text), Verdict::Measured, "Not asked: what it is on was left out of this run");
+        says(chosen(text), Measured, "Not asked: what it is on was left out of this run");
     }
-    says(chosen("hostapd-cli: cpu at 114 clients <= 2%"), Verdict::Fail, "≤ 20 ms");
-    says(chosen("calls <= 2/s"), Verdict::Invalid, "unknown figure `calls`");
+    says(chosen("hostapd-cli: cpu at 114 clients <= 2%"), Fail, "≤ 20 ms");
+    says(chosen("calls <= 2/s"), Invalid, "unknown figure `calls`");
 }
 
 #[test]
@@ -417,20 +416,20 @@ fn calls_of_a_function_are_limited_by_their_rate() {
     let (mut run, mut analysis) = fixture::profiled();
     let trials = fixture::trials(&run);
     let mut with = |text: &str| {
-        run.study.gates = Some(Gates { limits: vec![text.to_owned()], ..Gates::default() });
+        run.study.gates = Some(limits(text));
         judge(&mut analysis, &run, &trials, &Baselines::new());
         analysis.gates[0].clone()
     };
-    assert_eq!(with("found: hash <= 500/s").verdict, Verdict::Pass);
+    assert_eq!(with("found: hash <= 500/s").verdict, Pass);
     let broken = with("found: hash <= 1/s");
-    assert_eq!(broken.verdict, Verdict::Fail);
+    assert_eq!(broken.verdict, Fail);
     assert!(broken.sentence.contains("456."), "{}", broken.sentence);
 }
 
 /// The run against itself, the earlier one's figures multiplied.
 fn against(factor: f64, change: impl Fn(&mut Baseline), text: &str) -> Gate {
     let mut run = fixture::run();
-    run.study.gates = Some(Gates { limits: vec![text.to_owned()], ..Gates::default() });
+    run.study.gates = Some(limits(text));
     let trials = fixture::trials(&run);
     let mut analysis = analyse(&run, &trials);
     let mut baseline = metrics::baseline::of(&run, &analysis.table);
@@ -447,23 +446,19 @@ fn against(factor: f64, change: impl Fn(&mut Baseline), text: &str) -> Gate {
 #[test]
 fn a_run_is_judged_by_an_earlier_one_of_the_same_study() {
     let text = "hostapd-cli: no slower than b.json by 1%";
-    says(against(1.0, |_| {}, text), Verdict::Pass, "at most 1% more than in b.json");
-    says(against(0.9, |_| {}, text), Verdict::Fail, "+11 %");
-    says(against(1.0, |it| it.format = 9, text), Verdict::Invalid, "has format 9");
+    says(against(1.0, |_| {}, text), Pass, "at most 1% more than in b.json");
+    says(against(0.9, |_| {}, text), Fail, "+11 %");
+    says(against(1.0, |it| it.format = 9, text), Invalid, "has format 9");
     let other = |it: &mut Baseline| {
         it.measured.insert("trial".to_owned(), String::new());
     };
-    says(
-        against(1.0, other, text),
-        Verdict::Invalid,
-        "of another study (`synthetic.toml`): trial differs",
-    );
+    says(against(1.0, other, text), Invalid, "of another study (`synthetic.toml`): trial differs");
     says(
         against(1.0, |it| it.figures.clear(), text),
-        Verdict::Invalid,
+        Invalid,
         "0 of 3 figures; the baseline has no hostapd-cli, 114 clients",
     );
-    says(against(1.0, |it| it.image.clear(), text), Verdict::Pass, "of another image");
+    says(against(1.0, |it| it.image.clear(), text), Pass, "of another image");
 }
 
 #[test]
