@@ -283,13 +283,13 @@ struct Spans {
 }
 
 /// The samples of a trial, and which of them nothing was done to.
-fn undisturbed(trial: &Used, settle: usize) -> rhythm::Series {
+fn undisturbed(trial: &Used, settle: usize) -> Vec<rhythm::Step> {
     let mut since = usize::MAX;
     let step = |(_, cpu, state): (f64, f64, String)| {
         since = if state == name(PauseState::Stopped) { 0 } else { since.saturating_add(1) };
         rhythm::Step { cpu, undisturbed: since > settle }
     };
-    rhythm::Series { steps: series(trial).into_iter().map(step).collect() }
+    series(trial).into_iter().map(step).collect()
 }
 
 /// Why the share may be the subject's own doing, if that is so.

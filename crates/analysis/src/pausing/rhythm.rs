@@ -5,12 +5,7 @@
 //! themselves (autocorrelation), and what it does to spans is computed from the samples folded by it. It judges
 //! no share.
 
-/// Samples of one trial, one for each step.
-pub(super) struct Series {
-    /// The subject's CPU, and whether nothing was done to it there or shortly before.
-    pub(super) steps: Vec<Step>,
-}
-
+/// One sample of a trial.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     /// µs of CPU a second.
@@ -47,8 +42,9 @@ const STILL: f64 = 0.001;
 /// Of the periods that all trials show and that a span holds no whole number of, one that makes spans differ most.
 /// A subject may have several: what it does every second does not hide what it does twice a minute. `None` where none
 /// makes spans differ.
-pub(super) fn of(trials: &[Series], shape: Shape) -> Option<Rhythm> {
-    let longest = trials.iter().map(|trial| trial.steps.len()).max()?;
+pub(super) fn of(trials: &[Vec<Step>], shape: Shape) -> Option<Rhythm> {
+    // A run from elsewhere may say anything of its spans.
+    let longest = trials.iter().map(Vec::len).max().filter(|all| shape.span <= *all)?;
     let correlation = |lag| correlation(trials, lag);
     let is_peak = |lag: &usize| {
         let here = correlation(*lag);
@@ -69,9 +65,9 @@ pub(super) fn of(trials: &[Series], shape: Shape) -> Option<Rhythm> {
 }
 
 /// How alike undisturbed samples are that lie `lag` apart, −1 to 1; −1 where too few do.
-fn correlation(trials: &[Series], lag: usize) -> f64 {
+fn correlation(trials: &[Vec<Step>], lag: usize) -> f64 {
     let (mut both, mut first, mut second, mut pairs) = (0.0, 0.0, 0.0, 0);
-    for Series { steps } in trials {
+    for steps in trials {
         let undisturbed: Vec<f64> =
             steps.iter().filter(|step| step.undisturbed).map(|step| step.cpu).collect();
         let Some(mean) = super::mean(&undisturbed) else { continue };
@@ -88,9 +84,9 @@ fn correlation(trials: &[Series], lag: usize) -> f64 {
 }
 
 /// The mean of the undisturbed samples at each phase of a period; `None` where a phase has none.
-fn folded(trial: &Series, period: usize) -> Option<Vec<f64>> {
+fn folded(trial: &[Step], period: usize) -> Option<Vec<f64>> {
     let at = |phase: usize| {
-        let steps = trial.steps.iter().skip(phase).step_by(period);
+        let steps = trial.iter().skip(phase).step_by(period);
         let here: Vec<f64> = steps.filter(|step| step.undisturbed).map(|step| step.cpu).collect();
         super::mean(&here)
     };
@@ -113,13 +109,13 @@ mod tests {
     use super::*;
 
     /// Six trials of five spans, the second one stopped, each at its own phase.
-    fn trials(span: usize, cpu: impl Fn(usize) -> f64) -> Vec<Series> {
+    fn trials(span: usize, cpu: impl Fn(usize) -> f64) -> Vec<Vec<Step>> {
         let step = |phase: usize, at: usize| Step {
             cpu: cpu(at + phase),
             undisturbed: !(span..2 * span + 1).contains(&at),
         };
         let one = |phase: usize| (0..5 * span).map(|at| step(phase, at)).collect();
-        (0..6).map(|trial| Series { steps: one(trial * 3) }).collect()
+        (0..6).map(|trial| one(trial * 3)).collect()
     }
 
     /// Works every tenth second.
