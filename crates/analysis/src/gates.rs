@@ -129,8 +129,8 @@ impl Limits<'_> {
         let run = self.evidence.run;
         let gives_it = |id: &TrialId| {
             id.purpose == limit.asked.purpose()
-                && limit.variant.as_ref().is_none_or(|variant| id.variant == **variant)
-                && limit.clients.is_none_or(|clients| id.clients == clients)
+                && limit.at.variant.as_ref().is_none_or(|variant| id.variant == **variant)
+                && limit.at.clients.is_none_or(|clients| id.clients == clients)
         };
         let is_there = run.plan.iter().any(|planned| gives_it(&planned.id));
         is_there
@@ -147,9 +147,10 @@ impl Limits<'_> {
     fn means(&self, limit: &Limit, row: &Metric) -> bool {
         let is = |variant: &&Variant| variant.name == row.variant;
         let Some(variant) = self.evidence.variants().into_iter().find(is) else {
-            return limit.variant.is_some();
+            return limit.at.variant.is_some();
         };
-        let only_working = limit.variant.is_none() && matches!(limit.asked, Asked::NoSlower { .. });
+        let only_working =
+            limit.at.variant.is_none() && matches!(limit.asked, Asked::NoSlower { .. });
         !only_working || self.evidence.works(variant)
     }
 }

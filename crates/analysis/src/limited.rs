@@ -187,7 +187,7 @@ fn is_of(study: &Study, known: &Known, limit: &Limit) -> bool {
         let is_under = |name: &String| {
             name == NONE || study.variants_of(cell).any(|variant| variant.name == *name)
         };
-        limit.variant.as_ref().is_none_or(is_under) && limit.places.iter().all(is_here)
+        limit.at.variant.as_ref().is_none_or(is_under) && limit.at.places.iter().all(is_here)
     };
     !is_whole && known.check(limit).is_ok() && study.cells().iter().any(has)
 }

@@ -12,7 +12,7 @@ mod welch;
 pub use model::figure::Measure;
 use model::{
     figure::Figure,
-    limit::{self, Asked, Known, Limit, Over, Selection, Side},
+    limit::{self, Asked, At, Known, Limit, Over, Side},
     plural::count,
     verdict::Verdict,
 };
@@ -134,12 +134,12 @@ impl Metric {
     }
 
     /// Whether it is one of these.
-    pub fn is_among(&self, selection: &Selection) -> bool {
-        let Selection { variant, clients, places, figure } = selection;
+    pub fn is_among(&self, at: &At, figure: &str) -> bool {
+        let At { variant, clients, places } = at;
         let is_of = variant.as_ref().is_none_or(|variant| *variant == self.variant);
         let is_at = clients.is_none_or(|clients| self.clients == Some(clients));
         let is_here = places.iter().all(|one| self.places.contains(one));
-        self.name == *figure && is_of && is_at && is_here
+        self.name == figure && is_of && is_at && is_here
     }
 
     fn words(&self) -> String {
@@ -228,10 +228,7 @@ pub(crate) fn target(
         Asked::Bound { metric, side, value } => (metric, side, value),
         Asked::NoSlower { .. } => return earlier.judge(&limit, known.key, table),
     };
-    let selection = limit.selection(&metric.to_string());
-    let is_here = |row: &&Metric| row.estimate.is_some() || row.absent.is_some();
-    let measured: Vec<&Metric> =
-        table.iter().filter(|row| row.is_among(&selection)).filter(is_here).collect();
+    let measured = rows_of(&limit, &metric.to_string(), table);
     let Some(first) = measured.first() else {
         return Target::invalid(&limit.text, "no trial of this run gives the figure".to_owned());
     };
@@ -240,6 +237,12 @@ pub(crate) fn target(
         Over::Every => bound.on_every(&limit, &measured),
         over => bound.on_one(&limit, &measured, over),
     }
+}
+
+/// The rows of a figure that a limit speaks of, and that say something.
+fn rows_of<'a>(limit: &Limit, figure: &str, table: &'a [Metric]) -> Vec<&'a Metric> {
+    let says = |row: &&Metric| row.estimate.is_some() || row.absent.is_some();
+    table.iter().filter(|row| row.is_among(&limit.at, figure)).filter(says).collect()
 }
 
 /// One side of one value.

@@ -24,14 +24,20 @@ use crate::{
 pub struct Limit {
     /// As it was written, without spaces at its ends.
     pub text: String,
-    /// The variant that it is about; `None` is every one that has the figure.
+    pub at: At,
+    pub over: Over,
+    pub asked: Asked,
+}
+
+/// Which of a run's figures of one name are meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct At {
+    /// Of this variant; `None` is every one that has the figure.
     pub variant: Option<String>,
     /// At so many clients; `None` is at every count.
     pub clients: Option<u32>,
-    /// Where else: words that a point of the run must all be called by; empty is everywhere.
+    /// At points that are called by all of these words; empty is everywhere.
     pub places: Vec<String>,
-    pub over: Over,
-    pub asked: Asked,
 }
 
 impl Limit {
@@ -39,7 +45,7 @@ impl Limit {
     pub fn is_answered_at(&self, clients: u32) -> bool {
         let is_over_counts =
             matches!(&self.asked, Asked::Bound { metric, .. } if metric.is_over_counts());
-        self.clients.is_none_or(|count| count == clients) && !is_over_counts
+        self.at.clients.is_none_or(|count| count == clients) && !is_over_counts
     }
 }
 
@@ -190,20 +196,13 @@ pub fn parse(text: &str) -> Result<Limit, String> {
     let wrong = |why: String| format!("the limit `{text}`: {why}");
     let over = OVERS.iter().find_map(|(word, over)| Some((rest.strip_prefix(word)?, *over)));
     let (rest, over) = over.unwrap_or((rest, Over::Every));
-    let (At { clients, places }, asked) = match rest.strip_prefix(NO_SLOWER) {
+    let (at, asked) = match rest.strip_prefix(NO_SLOWER) {
         Some(rest) => no_slower(rest),
         None => bound(rest),
     }
     .map_err(wrong)?;
-    let variant = variant.map(str::to_owned);
-    Ok(Limit { text: text.to_owned(), variant, clients, places, over, asked })
-}
-
-/// Where a limit holds.
-#[derive(Default)]
-struct At {
-    clients: Option<u32>,
-    places: Vec<String>,
+    let at = At { variant: variant.map(str::to_owned), ..at };
+    Ok(Limit { text: text.to_owned(), at, over, asked })
 }
 
 /// What stands before a colon; two colons are inside of a function's name.
@@ -257,10 +256,10 @@ fn at(text: &str) -> Result<(&str, At), String> {
                 "`at {place}` is not a place; write for instance `at harmed cells`"
             ));
         }
-        return Ok((before, At { clients: None, places }));
+        return Ok((before, At { places, ..At::default() }));
     };
     let clients = count.trim().parse().map_err(|_| no_count(place))?;
-    Ok((before, At { clients: Some(clients), places: Vec::new() }))
+    Ok((before, At { clients: Some(clients), ..At::default() }))
 }
 
 fn value_of(metric: &Metric, text: &str) -> Result<f64, String> {
@@ -321,7 +320,7 @@ impl Known {
     /// Whether the study has what a limit speaks of; else what is not known, and what is, in one line.
     pub fn check(&self, limit: &Limit) -> Result<(), String> {
         self.has_figure(&limit.asked)
-            .and_then(|()| match &limit.variant {
+            .and_then(|()| match &limit.at.variant {
                 Some(name) => one_of("variant", name, &self.variants),
                 None => Ok(()),
             })
@@ -349,21 +348,21 @@ impl Known {
 impl Points {
     fn have(&self, limit: &Limit) -> Result<(), String> {
         match self {
-            Self::Places(places) => match limit.clients {
+            Self::Places(places) => match limit.at.clients {
                 Some(clients) => {
                     Err(format!("no {clients} clients here; places are {}", places.join(", ")))
                 }
-                None => limit.places.iter().try_for_each(|place| one_of("place", place, places)),
+                None => limit.at.places.iter().try_for_each(|place| one_of("place", place, places)),
             },
             Self::Clients(counts) => {
-                if let Some(place) = limit.places.first() {
+                if let Some(place) = limit.at.places.first() {
                     return Err(no_count(place));
                 }
                 if limit.over != Over::Every {
                     let why = "every client count is asked about; leave the word before it out";
                     return Err(why.to_owned());
                 }
-                match limit.clients.filter(|clients| !counts.contains(clients)) {
+                match limit.at.clients.filter(|clients| !counts.contains(clients)) {
                     Some(clients) => Err(format!(
                         "{clients} clients are not among the study's, which are {counts:?}"
                     )),
@@ -393,41 +392,24 @@ fn no_count(place: &str) -> String {
 /// Figures of a run, as people name them: a limit without its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// Of this variant; `None` is every one that has the figure.
-    pub variant: Option<String>,
-    /// At so many clients; `None` is at every count.
-    pub clients: Option<u32>,
-    /// At points that are called by all of these words.
-    pub places: Vec<String>,
+    pub at: At,
     pub figure: String,
 }
 
 /// Reads `[VARIANT:] METRIC [at N clients | at PLACE [and PLACE]]`.
 pub fn selection(text: &str) -> Result<Selection, String> {
     let (variant, rest) = variant_of(text.trim());
-    let (figure, At { clients, places }) = at(rest)?;
+    let (figure, at) = at(rest)?;
     if variant == Some("") || figure.is_empty() || figure.contains(char::is_whitespace) {
         return Err(format!(
             "`{text}` names no figure; write [VARIANT:] FIGURE [at N clients], as in `bulk: cpu at 114 clients`"
         ));
     }
-    if clients.is_some() && Metric::of(figure).is_over_counts() {
+    if at.clients.is_some() && Metric::of(figure).is_over_counts() {
         return Err(OVER_COUNTS.to_owned());
     }
-    let (variant, figure) = (variant.map(str::to_owned), figure.to_owned());
-    Ok(Selection { variant, clients, places, figure })
-}
-
-impl Limit {
-    /// What it speaks of, where it asks about this figure.
-    pub fn selection(&self, figure: &str) -> Selection {
-        Selection {
-            variant: self.variant.clone(),
-            clients: self.clients,
-            places: self.places.clone(),
-            figure: figure.to_owned(),
-        }
-    }
+    let at = At { variant: variant.map(str::to_owned), ..at };
+    Ok(Selection { at, figure: figure.to_owned() })
 }
 
 #[cfg(test)]
@@ -436,7 +418,7 @@ mod tests {
 
     /// What is read of a limit, in its order: variant, clients, places, over, and what is asked; else why it is none.
     fn read(text: &str) -> String {
-        let Limit { variant, clients, places, over, asked, .. } = match parse(text) {
+        let Limit { at: At { variant, clients, places }, over, asked, .. } = match parse(text) {
             Ok(limit) => limit,
             Err(why) => return why,
         };

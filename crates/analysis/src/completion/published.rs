@@ -44,8 +44,8 @@ pub(super) fn all(study: &Study, completion: &Completion) -> Vec<Published> {
 fn one(asked: &Asked, place: &str, rows: &[&Metric]) -> Option<Published> {
     let limit = limit::parse(&format!("{} <= {}", asked.ours, asked.value)).ok()?;
     let Limited::Bound { metric, value, .. } = &limit.asked else { return None };
-    let selection = limit.selection(&metric.to_string());
-    let row = rows.iter().find(|row| row.is_among(&selection))?;
+    let figure = metric.to_string();
+    let row = rows.iter().find(|row| row.is_among(&limit.at, &figure))?;
     Some(Published {
         what: asked.what.clone(),
         place: place.to_owned(),

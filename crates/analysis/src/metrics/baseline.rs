@@ -70,11 +70,9 @@ impl<'a> Earlier<'a> {
             Ok(baseline) => baseline,
             Err(why) => return Target::invalid(&limit.text, why),
         };
-        let selection = limit.selection(key.figure);
-        let rows = table.iter().filter(|row| row.is_among(&selection));
         let worse = |row| Worse::of(row, baseline, key.side, by.get());
-        let is_here = |row: &&Metric| row.estimate.is_some() || row.absent.is_some();
-        let points: Vec<Worse> = rows.filter(is_here).map(worse).collect();
+        let rows = super::rows_of(limit, key.figure, table).into_iter();
+        let points: Vec<Worse> = rows.map(worse).collect();
         let word = if key.side == Side::AtMost { "more" } else { "less" };
         let figure = key.figure;
         let image = if baseline.image == self.lab.image { "" } else { ", of another image" };

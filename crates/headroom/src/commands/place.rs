@@ -9,7 +9,7 @@ use std::path::Path;
 use lab::study_file::{self, StudyFile};
 use model::{
     instrument::Scope,
-    limit::{self, Limit},
+    limit::{self, At, Limit},
     name::VariantName,
     span::Span,
     study::{AccessPoint, Count, Function, Load, Study, Subject, TrialShape, Variant},
@@ -132,7 +132,7 @@ pub(crate) fn study_of(
 fn without_limits_on_others(study: &mut Study) {
     let names: Vec<_> = study.variants.iter().map(|variant| variant.name.to_string()).collect();
     let is_there = |text: &String| match limit::parse(text) {
-        Ok(Limit { variant: Some(name), .. }) => names.contains(&name),
+        Ok(Limit { at: At { variant: Some(name), .. }, .. }) => names.contains(&name),
         _ => true,
     };
     study.gates.iter_mut().for_each(|gates| gates.limits.retain(is_there));

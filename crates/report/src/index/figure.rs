@@ -9,7 +9,7 @@ use analysis::{
     metrics::{Measure, Metric},
 };
 use model::{
-    limit::{self, Key, Selection},
+    limit::{self, At, Key, Selection},
     plural::count,
 };
 use serde::Serialize;
@@ -62,12 +62,7 @@ impl Wanted {
 
     /// What is followed in a study with this key figure.
     fn in_study(&self, key: Option<Key>) -> Option<Selection> {
-        let of_key = |key: Key| Selection {
-            variant: None,
-            clients: None,
-            places: Vec::new(),
-            figure: key.figure.to_owned(),
-        };
+        let of_key = |key: Key| Selection { at: At::default(), figure: key.figure.to_owned() };
         self.0.clone().or_else(|| key.map(of_key))
     }
 
@@ -79,7 +74,9 @@ impl Wanted {
     /// The figures of a run's table. Where clients are not named they are the most that the run has.
     pub(super) fn of(&self, table: &[Metric], key: Option<Key>) -> Vec<Figure> {
         let Some(selection) = self.in_study(key) else { return Vec::new() };
-        let among = |row: &&Metric| row.is_among(&selection) && row.estimate.is_some();
+        let among = |row: &&Metric| {
+            row.is_among(&selection.at, &selection.figure) && row.estimate.is_some()
+        };
         let rows: Vec<&Metric> = table.iter().filter(among).collect();
         let most = rows.iter().filter_map(|row| row.clients).max();
         let rows: Vec<&Metric> = rows.into_iter().filter(|row| row.clients == most).collect();
@@ -100,7 +97,7 @@ impl Wanted {
 }
 
 fn words(selection: &Selection) -> String {
-    let Selection { variant, clients, places, figure } = selection;
+    let Selection { at: At { variant, clients, places }, figure } = selection;
     let (name, has_counts) = match figure.as_str() {
         "cpu" => ("CPU of the subject".to_owned(), true),
         "load" => ("CPU of the load".to_owned(), true),
@@ -157,12 +154,9 @@ mod tests {
     fn every_figure_of_the_table_can_be_followed() {
         let table = table();
         for row in table.iter().filter(|row| row.estimate.is_some()) {
-            let selection = Selection {
-                variant: Some(row.variant.clone()),
-                clients: row.clients,
-                places: Vec::new(),
-                figure: row.name.clone(),
-            };
+            let variant = Some(row.variant.clone());
+            let at = At { variant, clients: row.clients, places: Vec::new() };
+            let selection = Selection { at, figure: row.name.clone() };
             let figures = Wanted(Some(selection)).of(&table, CPU);
             assert!(figures.iter().any(|one| Some(one.estimate) == row.estimate), "{row:?}");
         }
