@@ -306,7 +306,7 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
     }
-    let mut key = String::from(Sha256Hex::of(&hash.finalize().into()));
+    let mut key = Sha256Hex::of(&hash.finalize().into()).to_string();
     key.truncate(32);
     key
 }

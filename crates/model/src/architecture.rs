@@ -1,7 +1,7 @@
 //! Which processors there are: of the virtual access point, and of what programs are built for. What that means for QEMU,
 //! for the image and for a device is the lab's to know.
 
-use std::{fmt, str::FromStr};
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -40,12 +40,6 @@ impl Architecture {
     /// Whether it is the one that is meant where nothing is said.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
-    }
-}
-
-impl fmt::Display for Architecture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -93,12 +87,6 @@ impl Processor {
     /// Whether it is the one that this program was built for.
     pub fn is_own(self) -> bool {
         self.target().starts_with(std::env::consts::ARCH)
-    }
-}
-
-impl fmt::Display for Processor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

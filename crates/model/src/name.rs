@@ -6,7 +6,7 @@
 
 use std::{borrow::Borrow, fmt, ops::Deref, str::FromStr};
 
-use serde::{Deserialize, Serialize};
+use crate::span::as_text;
 
 /// The longest name of a variant, bytes: it is a part of names of files.
 const LONGEST_VARIANT: usize = 128;
@@ -31,9 +31,10 @@ fn shown(text: &str) -> String {
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident, $what:literal, $rule:literal, $holds:expr) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(String);
+
+        as_text!($name);
 
         impl $name {
             /// A name that stands in the source.
@@ -50,30 +51,12 @@ macro_rules! name {
             }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = Wrong;
-
-            fn try_from(text: String) -> Result<Self, Wrong> {
-                let holds: fn(&str) -> bool = $holds;
-                if holds(&text) {
-                    Ok(Self(text))
-                } else {
-                    Err(Wrong { what: $what, rule: $rule, text })
-                }
-            }
-        }
-
         impl FromStr for $name {
             type Err = Wrong;
 
             fn from_str(text: &str) -> Result<Self, Wrong> {
-                Self::try_from(text.to_owned())
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(name: $name) -> Self {
-                name.0
+                let (holds, text): (fn(&str) -> bool, _) = ($holds, text.to_owned());
+                if holds(&text) { Ok(Self(text)) } else { Err(Wrong { what: $what, rule: $rule, text }) }
             }
         }
 

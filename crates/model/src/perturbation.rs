@@ -3,8 +3,6 @@
 //! Names them and says what each changes. How a trial is put into one is the lab's; whether a conclusion holds in
 //! all of them is the analysis's.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::purpose::names;
@@ -45,12 +43,6 @@ impl Perturbation {
             Self::Layout => "a longer environment; in a guest every program at its own addresses",
             Self::Cpu => "another CPU model",
         }
-    }
-}
-
-impl fmt::Display for Perturbation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Gives a plain enum the list of all of it, and each the name that files and output have for it.
+/// Gives a plain enum the list of all of it, and each the name that files and output have for it, as which it is shown.
 macro_rules! names {
     ($type:ident { $($variant:ident = $name:literal),+ $(,)? }) => {
         impl $type {
@@ -14,6 +14,12 @@ macro_rules! names {
                 match self {
                     $(Self::$variant => $name),+
                 }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
             }
         }
     };

@@ -6,18 +6,19 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::trial::PlannedTrial;
+use crate::{span::as_text, trial::PlannedTrial};
 
 /// No run has more shards.
 pub const MOST: u32 = 4096;
 
 /// Which of so many, as `3/8`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shard {
     number: u32,
     of: u32,
 }
+
+as_text!(Shard);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no shard; write for instance 3/8, which is the third of eight (at most {MOST})")]
@@ -55,20 +56,6 @@ impl FromStr for Shard {
 impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.number, self.of)
-    }
-}
-
-impl TryFrom<String> for Shard {
-    type Error = NoShard;
-
-    fn try_from(text: String) -> Result<Self, NoShard> {
-        text.parse()
-    }
-}
-
-impl From<Shard> for String {
-    fn from(shard: Shard) -> Self {
-        shard.to_string()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::{fmt, str::FromStr};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use crate::span::as_text;
 
 /// A share of something; 1 is all of it. Finite and not below 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
@@ -21,6 +21,8 @@ impl Share {
         self.0
     }
 }
+
+as_text!(Share);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a share; write for instance 0.1%")]
@@ -46,19 +48,6 @@ impl fmt::Display for Share {
         // Twelve digits hide what the division by 100 does to the last bit.
         let percent = format!("{:.12}", self.0 * 100.0);
         write!(f, "{}%", percent.trim_end_matches('0').trim_end_matches('.'))
-    }
-}
-
-impl Serialize for Share {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Share {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(D::Error::custom)
     }
 }
 

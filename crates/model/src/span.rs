@@ -80,6 +80,25 @@ pub(crate) fn of_units(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(*size)
 }
 
+/// Serde of a value as its text.
+macro_rules! as_text {
+    ($type:ident) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                <String as serde::Deserialize>::deserialize(deserializer)?
+                    .parse()
+                    .map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
 /// Serde of a number that people write with a unit: its text for them, the number for machines.
 macro_rules! text_for_people {
     ($type:ident) => {
@@ -105,7 +124,7 @@ macro_rules! text_for_people {
     };
 }
 
-pub(crate) use text_for_people;
+pub(crate) use {as_text, text_for_people};
 
 text_for_people!(Span);
 

@@ -1,7 +1,5 @@
 //! What a comparison is to decide, fixed before its first trial; and the words of every verdict.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -31,12 +29,6 @@ impl Verdict {
     /// all pass is everything shown; and where there is none, nothing was asked.
     pub fn of_all(each: impl IntoIterator<Item = Verdict>) -> Verdict {
         each.into_iter().max().unwrap_or(Verdict::Measured)
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
