@@ -24,7 +24,6 @@ use std::{
 
 use linux::{
     pause::{Sight, Stoppable},
-    proc,
     system::monotonic_ns,
 };
 use model::{
@@ -36,7 +35,7 @@ use model::{
 use crate::{peers, subject, undo::Undo};
 
 use self::{
-    consumer::{Guarded, Side, Spared, list_of},
+    consumer::{Guarded, Parent, Side, Spared, list_of},
     decoy::Decoy,
 };
 
@@ -70,8 +69,6 @@ pub(crate) struct Pause {
     current: Option<(PauseState, u64)>,
     done: Vec<Paused>,
     opened_ns: u64,
-    /// Who started the consumer's processes, each with its name.
-    parents: Vec<(u32, Parent)>,
     // Dropped in this order: the watchdog is the last to go.
     decoy: Option<Decoy>,
     watchdog: Undo,
@@ -106,7 +103,6 @@ impl Pause {
             current: None,
             done: Vec::new(),
             opened_ns: monotonic_ns(),
-            parents: Vec::new(),
             decoy,
             watchdog,
         };
@@ -140,13 +136,13 @@ impl Pause {
 
     fn find(&mut self) -> Result<(), Refusal> {
         let found = consumer::find(&self.target, &self.spared).map_err(|why| self.refused(&why))?;
-        for one in found {
+        for mut one in found {
             match self.watchdog.hold(&one.held) {
                 Ok(()) => {}
                 Err(_) if !one.vital && one.held.look().has_ended() => continue,
                 Err(error) => return Err(self.unguarded(&error)),
             }
-            self.parents.extend(one.pids.iter().filter_map(|pid| Some((*pid, Parent::of(*pid)?))));
+            one.parent = one.pids.first().and_then(|pid| Parent::of(*pid));
             self.guarded.push(one);
         }
         Ok(())
@@ -325,8 +321,7 @@ impl Pause {
             Some((PauseState::Stopped, from_ns)) => Some(since(from_ns)),
             _ => None,
         };
-        let parent = self.parents.iter().find(|(of, _)| *of == pid).map(|(_, parent)| parent);
-        let how = how_it_ended(was_stopped, self.is_back(), parent);
+        let how = how_it_ended(was_stopped, self.is_back(), one.parent.as_ref());
         let after = since(self.opened_ns).rounded();
         let target = &self.target;
         Refusal::plain(format!(
@@ -377,21 +372,6 @@ fn changes(spans: &[PauseSpan], intervals: u64) -> Result<Vec<Change>, String> {
     }
     changes.push((at, None));
     Ok(changes)
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Parent {
-    pid: u32,
-    name: String,
-}
-
-impl Parent {
-    /// `None` where it is the agent, or gone.
-    fn of(pid: u32) -> Option<Self> {
-        let pid = subject::parent(pid).filter(|pid| *pid != std::process::id())?;
-        let name = proc::read(format!("/proc/{pid}/comm")).ok()?;
-        Some(Self { pid, name: String::from_utf8_lossy(&name).trim_end().to_owned() })
-    }
 }
 
 /// Whether the consumer was stopped as it ended, and for how long; who has started it again; and what to do.

@@ -144,7 +144,10 @@ impl Probes {
         let readings = self.attached.readings(self.whiches.len());
         let readings = readings.map_err(|error| read_failed(&error))?;
         drop(self.attached);
-        self.definitions.map_or(Ok(()), Definitions::end).map_err(|error| left_behind(&error))?;
+        self.definitions.map_or(Ok(()), Definitions::end).map_err(|error| {
+            let why = format!("{error}; the next count removes them");
+            Refusal::new("cannot remove probes from tracefs", why)
+        })?;
         let calls = self.pairing.finish();
         let mut counted = self.counted;
         for (which, reading) in self.whiches.iter().zip(&readings) {
@@ -266,13 +269,6 @@ fn hit(record: &[u8], which: impl Fn(u64) -> Option<Which>) -> Option<Hit> {
         time_ns: u64_at(record, HEADER + 16)?,
         argument: argument(),
     })
-}
-
-fn left_behind(error: &std::io::Error) -> Refusal {
-    Refusal::new(
-        "cannot remove probes from tracefs",
-        format!("{error}; the next count removes them"),
-    )
 }
 
 fn read_failed(error: &std::io::Error) -> Refusal {

@@ -212,16 +212,17 @@ impl<'a> Sides<'a> {
         // Other words name other files; and another build of the named program may need other libraries, which is a
         // part of that difference.
         let other_words = self.is_variants() && one.command != other.command;
-        let runs_it = |process: &ProcessIdentity| {
-            process
-                .files
-                .first()
-                .is_some_and(|executable| is_named_program(self.allowed, &executable.path))
+        let named = match self.allowed {
+            Difference::Program { name, .. } => Some(name),
+            _ => None,
         };
+        let is_named =
+            |file: &&FileIdentity| named.is_some_and(|name| is_program(&file.path, name));
+        let runs_it =
+            |process: &ProcessIdentity| process.files.first().as_ref().is_some_and(is_named);
         let may_differ = other_words || runs_it(one) || runs_it(other);
         for (side, own, others) in [(0, one, other), (1, other, one)] {
-            let allowed = self.allowed;
-            for file in own.files.iter().filter(|file| !is_named_program(allowed, &file.path)) {
+            for file in own.files.iter().filter(|file| !is_named(file)) {
                 let path = &file.path;
                 match others.files.iter().find(|same| same.path == *path) {
                     Some(same) if side == 0 => {
@@ -260,11 +261,6 @@ impl<'a> Sides<'a> {
             Role::Load => programs(one) != programs(other),
         }
     }
-}
-
-/// Whether a path is the program that may differ.
-fn is_named_program(allowed: &Difference, path: &str) -> bool {
-    matches!(allowed, Difference::Program { name, .. } if is_program(path, name))
 }
 
 /// What speaks against a side in which the named program must be, and be the one that was named.

@@ -219,7 +219,9 @@ pub(crate) fn target(
     };
     let Asks { known, is_asked } = asks;
     if known.has_figure(&limit.asked).is_ok() && !is_asked(&limit) {
-        return Target::not_asked(&limit.text);
+        // It decides nothing.
+        let found = "not asked: what it is on was left out of this run".to_owned();
+        return Target { verdict: Verdict::Measured, ..Target::invalid(&limit.text, found) };
     }
     if let Err(why) = known.check(&limit) {
         return Target::invalid(&limit.text, why);
@@ -377,12 +379,6 @@ pub struct Target {
 }
 
 impl Target {
-    /// A limit on what the command line left out decides nothing.
-    fn not_asked(limit: &str) -> Self {
-        let found = "not asked: what it is on was left out of this run".to_owned();
-        Self { verdict: Verdict::Measured, ..Self::invalid(limit, found) }
-    }
-
     pub(crate) fn invalid(limit: &str, why: String) -> Self {
         let name = limit.to_owned();
         Self { name, limit: String::new(), found: why, verdict: Verdict::Invalid, cause: None }

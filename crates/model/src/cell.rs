@@ -187,6 +187,7 @@ impl Study {
         let on = if entry.on.is_empty() { vec![Target::Vm] } else { entry.on.to_vec() };
         let own = &self.access_point.clients;
         let clients: &[u32] = if entry.clients.is_empty() { own } else { &entry.clients };
+        let says_clients = clients.len() > 1;
         let mut cells = Vec::new();
         for target in &on {
             for traffic in entry.traffic.or_none() {
@@ -198,7 +199,7 @@ impl Study {
                             (cell.traffic, cell.application) =
                                 (traffic.cloned(), application.cloned());
                             cell.card = rate.map(|(card, rate)| card.at(rate));
-                            cell.name = self.name_of(entry, &cell, clients_differ(entry, own));
+                            cell.name = self.name_of(entry, &cell, says_clients);
                             cells.push(cell);
                         }
                     }
@@ -261,11 +262,6 @@ impl Study {
         self.cells().into_iter().for_each(|cell| *counts.entry(cell.name).or_default() += 1);
         counts.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name).collect()
     }
-}
-
-/// Whether cells of an entry have several client counts.
-fn clients_differ(entry: &CellEntry, all: &[u32]) -> bool {
-    if entry.clients.is_empty() { all.len() > 1 } else { entry.clients.len() > 1 }
 }
 
 impl CellEntry {

@@ -209,12 +209,8 @@ pub struct Load {
     pub every: Span,
     /// The program is started once, before the warm-up, and runs until the window has closed. It must
     /// not end by itself.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub long_running: bool,
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// `N`, as a key's default.
@@ -304,16 +300,16 @@ pub struct Gates {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
     /// The CPU of every variant with a load rises with the clients: an ordered-alternative test.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub monotonic: bool,
     /// The most samples that are not explained to their root, in any profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown_frames: Option<Share>,
     /// The kernel, hostapd and the subject's data model count the same clients.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub clients_agree: bool,
     /// The machine is what figures need: counted clock, or governor and turbo pinned; CLK_TCK as recorded.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub machine: bool,
     /// The most memory that a client may cost the subject, KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -322,10 +318,10 @@ pub struct Gates {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_growth_kib: Option<f64>,
     /// Every variant holds its clients, gives the same values, and forgets who left.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parity: bool,
     /// Replies of checked rounds are what the kernel says, and none is too old.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub witness: bool,
     /// More limits, as people say them: `bulk: cpu at 114 clients <= 2%`, `slope <= 60us`,
     /// `no slower than baseline.json by 1%`.

@@ -43,12 +43,30 @@ pub(crate) struct Guarded {
     /// Whether its end is that of the whole side: not that of a worker which another process of the consumer started.
     pub(crate) vital: bool,
     pub(crate) stopped: bool,
+    /// What started the first of its processes, as it was found.
+    pub(crate) parent: Option<Parent>,
+}
+
+/// The process that started another.
+#[derive(Debug)]
+pub(crate) struct Parent {
+    pub(crate) pid: u32,
+    pub(crate) name: String,
+}
+
+impl Parent {
+    /// `None` where it is the agent, or gone.
+    pub(crate) fn of(pid: u32) -> Option<Self> {
+        let pid = subject::parent(pid).filter(|pid| *pid != std::process::id())?;
+        let name = proc::read(format!("/proc/{pid}/comm")).ok()?;
+        Some(Self { pid, name: String::from_utf8_lossy(&name).trim_end().to_owned() })
+    }
 }
 
 impl Guarded {
     /// One that runs, and whose end is its side's.
     pub(crate) fn new(side: Side, held: Stoppable, pids: Vec<u32>) -> Self {
-        Self { side, held, pids, vital: true, stopped: false }
+        Self { side, held, pids, vital: true, stopped: false, parent: None }
     }
 
     fn consumer(process: Process) -> Self {

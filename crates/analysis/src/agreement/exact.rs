@@ -106,50 +106,52 @@ fn form(value: &str) -> String {
     ["#e#", "true", "false"].iter().fold(form, |form, number| form.replace(number, "#"))
 }
 
-/// What one side of a pair was answered in its checked rounds.
-struct Side<'a> {
-    rounds: &'a [CheckedRound],
-    replies: Vec<Vec<Reply>>,
-    /// The clients that stay around each round.
-    settled: Vec<BTreeSet<String>>,
+/// What one side of a pair was answered, checked round by checked round.
+struct Side<'a>(Vec<Round<'a>>);
+
+struct Round<'a> {
+    checked: &'a CheckedRound,
+    replies: Vec<Reply>,
+    /// The clients that stay around it.
+    settled: BTreeSet<String>,
 }
 
 impl<'a> Side<'a> {
     fn of(witnessed: &'a Witnessed) -> Self {
-        let rounds = witnessed.rounds.as_slice();
-        let replies = |round| rounds::own(round).map(Reply::read).collect();
         let around = |round: &CheckedRound| <[_; 2]>::from(sides(&round.readings)).map(stations);
-        let heard: Vec<[Stations; 2]> = rounds.iter().map(around).collect();
-        let settled = |place| settled(&near(&heard, place).iter().flatten().collect::<Vec<_>>());
-        Self {
-            rounds,
-            replies: rounds.iter().map(replies).collect(),
-            settled: (0..rounds.len()).map(settled).collect(),
-        }
+        let heard: Vec<[Stations; 2]> = witnessed.rounds.iter().map(around).collect();
+        let round = |(place, checked)| Round {
+            checked,
+            replies: rounds::own(checked).map(Reply::read).collect(),
+            settled: settled(&near(&heard, place).iter().flatten().collect::<Vec<_>>()),
+        };
+        Self(witnessed.rounds.iter().enumerate().map(round).collect())
     }
 
     fn changing(&self) -> impl Iterator<Item = &ChangingValue> {
-        self.replies.iter().flatten().flat_map(|reply| &reply.changing)
+        self.0.iter().flat_map(|round| &round.replies).flat_map(|reply| &reply.changing)
     }
 
     /// Holds all replies against the base's.
     fn compared(&self, base: &Side<'_>, forms: &Forms<'_>) -> Result<u64, Conclusion> {
         let places =
-            |side: &Side<'_>| -> Vec<u32> { side.rounds.iter().map(|round| round.place).collect() };
+            |side: &Side| side.0.iter().map(|round| round.checked.place).collect::<Vec<_>>();
         if places(self) != places(base) {
             return Err(Conclusion::invalid("the base was checked in other rounds"));
         }
         let mut alike = 0;
-        for (place, round) in self.rounds.iter().enumerate() {
-            let settled = &self.settled[place] & &base.settled[place];
-            for (number, reply) in self.replies[place].iter().enumerate() {
-                let known = near(&base.replies, place).iter();
-                let known: Vec<&Reply> = known.filter_map(|all| all.get(number)).collect();
+        for (place, (round, of_base)) in self.0.iter().zip(&base.0).enumerate() {
+            let settled = &round.settled & &of_base.settled;
+            for (number, reply) in round.replies.iter().enumerate() {
+                let known = near(&base.0, place).iter();
+                let known: Vec<&Reply> =
+                    known.filter_map(|round| round.replies.get(number)).collect();
                 let same = alike_in(reply, &known, &settled).and_then(|parts| {
                     reply.changing.iter().try_for_each(|one| in_form(one, forms))?;
                     Ok(parts)
                 });
-                alike += same.map_err(|why| rounds::in_round(round, Conclusion::fail(why)))?;
+                alike +=
+                    same.map_err(|why| rounds::in_round(round.checked, Conclusion::fail(why)))?;
             }
         }
         self.moves(base).map_err(Conclusion::fail)?;
@@ -166,7 +168,7 @@ impl<'a> Side<'a> {
         let (own, known) = (self.alone(), base.alone());
         for (whose, values) in own {
             let different = known.get(&whose).map_or(0, BTreeSet::len);
-            if values.len() == 1 && different > 1 && 2 * different > self.rounds.len() {
+            if values.len() == 1 && different > 1 && 2 * different > self.0.len() {
                 let (key, owner) = whose;
                 let of = of_client(owner.map(String::as_str));
                 return Err(format!("{key}{of} never changes, and the base's does"));

@@ -1,5 +1,7 @@
 //! Which memory of a subject is judged, and what a client costs of it.
 
+use std::collections::BTreeSet;
+
 use super::Evidence;
 use crate::{figures::TrialFigures, stats::Line};
 
@@ -46,11 +48,8 @@ impl<'a> Memory<'a> {
 
     /// What each client costs, KiB: one line through each repetition; see [`crate::curve`] for why.
     pub(super) fn slopes(&self, variant: &str) -> Result<Vec<f64>, String> {
-        let of = |name: fn(&TrialFigures) -> u32| {
-            let mut numbers: Vec<u32> = self.trials.iter().map(|trial| name(trial)).collect();
-            numbers.sort_unstable();
-            numbers.dedup();
-            numbers
+        let of = |name: fn(&TrialFigures) -> u32| -> BTreeSet<u32> {
+            self.trials.iter().map(|trial| name(trial)).collect()
         };
         if of(|trial| trial.id.clients).len() < 2 {
             return Err(format!("`{variant}` has one client count; a slope needs two"));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Variant, is_false, number};
+use super::{Variant, number};
 use crate::{instrument::Scope, pause, span::Span};
 
 /// Trials in which a consumer is paused: it runs, is stopped, runs, a process of the agent's own is stopped in
@@ -51,10 +51,10 @@ pub struct ParityShape {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
     /// Cause some frames from and to each client first.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub traffic: bool,
     /// Send one client away, and see everybody count one less.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub leave: bool,
     /// The variants that are asked; empty is every one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -153,7 +153,7 @@ pub struct Function {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<String>,
     /// Record how long each call took.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub census: bool,
     /// Group the census by this argument, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -174,7 +174,7 @@ pub struct WitnessShape {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Whether hostapd is asked as well as nl80211; where hostapd is the subject, that would cost it.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hostapd: bool,
 }
 

@@ -35,10 +35,10 @@ pub struct Variant {
     pub strategy: Option<Strategy>,
     /// Whether it is a candidate for the best fixed control: it is measured in the first `sweep` repetitions only, unless
     /// it is `reported` too.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub candidate: bool,
     /// Whether it is the control that was reported from the field: it is shown in the four cases.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reported: bool,
     /// Client counts out of the study's at which it is measured; empty is every one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -105,10 +105,6 @@ pub struct PublishedFigure {
     /// As it was published, where that is more than the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// What the host does alongside a trial.
