@@ -154,3 +154,17 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_one_strategy_twice_is_the
     assert!(page.contains("Steady cost and rare events"));
     assert_eq!(place.run_in("twice").count(), 12);
 }
+
+#[test]
+fn a_subject_is_counted_beside_a_card_and_both_are_on_one_page() {
+    let study = include_str!("../examples/together/card.toml");
+    let place = Place::with_study(study.replace("clients = [6]", "clients = [2]"));
+    let words = "run study.toml --only cpu --only counts --repetitions 1 --out run";
+    place.call(words).code(0).prints("CPU of subject and load by variant");
+    let found = place.json("report run --json");
+    has(&found["subject"]["cells"][0], &json!({"variant": "busy", "clients": 2}));
+    let dumps = number(&found, "/subject/counts/0/per_second/mean");
+    assert!((1.5..2.5).contains(&dumps), "two radios are asked once a second: {dumps}");
+    let page = place.read("run/report.html");
+    assert!(page.contains("What the process costs") && page.contains("Against rate"));
+}

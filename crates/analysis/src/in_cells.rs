@@ -1,7 +1,7 @@
-//! The CPU of a subject in cells with traffic and applications, as a run of clients whose variants are the trials of a
-//! block: traffic alone, the application alone, both, and both under each control.
+//! The CPU of a subject in cells with traffic, applications or a card, as a run of clients whose variants are the trials of
+//! a block: traffic alone, the application alone, both, and both under each control; or each way to wait for a card.
 //!
-//! Cells that differ by more than their clients have variants of their own, as `none-threaded-stream`.
+//! Cells that differ by more than their clients have variants of their own, as `none-threaded-stream` or `busy-440`.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use model::{
     name::{CellName, VariantName},
     run::Run,
     study::{Study, Variant},
-    trial::{ALONE, APPLICATION, NONE, PlannedTrial, Purpose, Trial, TrialId},
+    trial::{ALONE, APPLICATION, NONE, PlannedTrial, Purpose, TASK_ALONE, Trial, TrialId},
 };
 
-/// The run of clients, and its trials; `None` where the study has no subject with traffic.
+/// The run of clients, and its trials; `None` where the study has no subject, or nothing beside it.
 pub fn of(run: &Run, trials: &[Trial]) -> Option<(Run, Vec<Trial>)> {
     if run.study.is_of_clients() || !run.study.has_subject() {
         return None;
@@ -60,11 +60,14 @@ fn named(study: &Study, cell: &Cell, variant: &VariantName) -> VariantName {
 /// What cells of all client counts have in common.
 fn kind(cell: &Cell) -> String {
     let mode = (!cell.is_counted()).then_some(cell.mode.name());
-    let parts = [cell.entry.as_deref(), cell.traffic.as_deref(), cell.application.as_deref(), mode];
+    let rate = cell.card.map(|card| card.rate.to_string());
+    let (entry, traffic) = (cell.entry.as_deref(), cell.traffic.as_deref());
+    let parts = [entry, traffic, cell.application.as_deref(), rate.as_deref(), mode];
     parts.into_iter().flatten().collect::<Vec<_>>().join("-")
 }
 
-/// The variants, cell by cell: what a control does is compared with none, and all else with the traffic alone.
+/// The variants, cell by cell: what a control does is compared with none, a way to wait for a card with the first one, and
+/// all else with the traffic alone.
 fn variants(study: &Study, plan: &[PlannedTrial]) -> Vec<Variant> {
     let counts = |name: &VariantName| {
         let mut counts: Vec<u32> =
@@ -76,7 +79,8 @@ fn variants(study: &Study, plan: &[PlannedTrial]) -> Vec<Variant> {
     let baseline = |name| Variant::named(VariantName::literal(name));
     let mut all: Vec<Variant> = Vec::new();
     for cell in study.cells() {
-        let own = [ALONE, APPLICATION, NONE].map(baseline);
+        let own = [ALONE, APPLICATION, NONE, TASK_ALONE].map(baseline);
+        let first = study.variants_of(&cell).next().map(|first| first.name.as_str());
         for one in own.into_iter().chain(study.variants.iter().cloned()) {
             let name = named(study, &cell, &one.name);
             let clients = counts(&name);
@@ -88,6 +92,8 @@ fn variants(study: &Study, plan: &[PlannedTrial]) -> Vec<Variant> {
                 ALONE => (Some("Wi-Fi traffic alone"), None),
                 APPLICATION => (Some("the application alone"), Some(ALONE)),
                 NONE => (Some("both, without control"), Some(ALONE)),
+                TASK_ALONE => (Some("the card's task alone"), None),
+                name if cell.card.is_some() => (None, first.filter(|first| *first != name)),
                 _ => (None, Some(NONE)),
             };
             let about = about.map(str::to_owned).or(one.about.clone());

@@ -18,9 +18,11 @@ use model::{
 use serde::Serialize;
 
 use crate::{
+    Analysis,
     completion::{self, Completion},
     contention::{self, Contention, HARMED},
     headline::{self, Headline},
+    in_cells,
     metrics::{
         self, Asks, Metric, Target,
         baseline::{Baselines, Earlier},
@@ -39,6 +41,9 @@ pub struct Limited {
     pub traffic: Option<Contention>,
     #[serde(flatten)]
     pub cards: Option<Completion>,
+    /// What the study's subject costs in the same windows, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Box<Analysis>>,
     /// Every figure.
     pub table: Vec<Metric>,
     /// The limits, decided.
@@ -108,6 +113,8 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Limited {
         (_, _, Some(cards)) => (cards.headline(), cards.answer()),
         _ => Default::default(),
     };
+    let subject =
+        in_cells::of(run, trials).map(|(run, trials)| Box::new(crate::analyse(&run, &trials)));
     let (question, counted) = (study.question.clone(), counted as u32);
     Limited {
         question,
@@ -115,6 +122,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Limited {
         answer,
         traffic,
         cards,
+        subject,
         table,
         targets,
         left_out,

@@ -11,7 +11,8 @@ use model::{
     event::Event,
     instrument::{Detail, Located, Place, Probe},
     name::{Sha256Hex, VariantName},
-    study::{Function, Study, Subject},
+    study::{Function, Study, Subject, Variant},
+    trial::BASELINES,
 };
 
 use crate::{
@@ -58,7 +59,7 @@ pub fn find(
     for function in &count.functions {
         let mut why_not = None;
         let mut is_somewhere = false;
-        for variant in study.variants.iter().filter(|variant| study.counts_in(variant)) {
+        for variant in counting(study).iter().filter(|variant| study.counts_in(variant)) {
             let subject = program_of(study.subject_of(variant));
             match files.probe(function, &subject, symbols) {
                 Ok(Some(probe)) => {
@@ -79,6 +80,13 @@ pub fn find(
         }
     }
     Ok(found)
+}
+
+/// The study's variants, and those that its cells have by themselves.
+pub(crate) fn counting(study: &Study) -> Vec<Variant> {
+    let own = BASELINES.map(|name| Variant::named(VariantName::literal(name)));
+    let own = own.into_iter().filter(|_| !study.is_of_clients());
+    study.variants.iter().cloned().chain(own).collect()
 }
 
 /// The program that a subject is: what starts it, or its process's name.

@@ -36,7 +36,10 @@ pub(crate) use self::{
     parts::lacks,
     witness::rounds_in,
 };
-use crate::{functions::Found, runner::Batch};
+use crate::{
+    functions::{Found, counting},
+    runner::Batch,
+};
 
 /// The fraction of a turn that spreads any number of repetitions most evenly: the golden ratio's.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
@@ -61,7 +64,7 @@ fn unlocated(study: &Study) -> Found {
         detail: Detail::Hits,
     };
     let all: Vec<Probe> = functions.map(probe).collect();
-    study.variants.iter().map(|variant| (variant.name.clone(), all.clone())).collect()
+    counting(study).into_iter().map(|variant| (variant.name, all.clone())).collect()
 }
 
 /// The plan of a study, or of one question of it, as far as it is known before anything was looked at or measured.
@@ -80,8 +83,10 @@ pub fn plan(study: &Study, versus: Option<&Versus>, known: Known<'_>) -> Vec<Pla
 fn trials(study: &Study, known: Known<'_>) -> Vec<PlannedTrial> {
     let mut trials = figures(study, known.calibrated);
     let perturbed = perturbed::judged(study, &trials);
-    if study.is_of_clients() {
+    if study.has_subject() {
         trials.extend(instruments::counts(study, known));
+    }
+    if study.is_of_clients() {
         trials.extend(instruments::parity(study));
         trials.extend(instruments::pause(study));
     }
@@ -250,7 +255,7 @@ fn offset(perturb: Perturb, repetition: u32) -> Span {
     }
 }
 
-/// The phase of the repetition after so many others.
+/// The phase of the repetition after this many others.
 fn phase(before: u32) -> Span {
     let turn = (f64::from(before) * GOLDEN).fract();
     Span::from_nanos((turn * 1e6) as u64 * 1_000)
@@ -408,7 +413,7 @@ pub fn trial_time(study: &Study, trial: &PlannedTrial) -> Duration {
     Duration::from_secs_f64(around + guest * host_per_guest_second)
 }
 
-/// Estimates the wall time until an access point with so many clients is up and its snapshot made, without KVM.
+/// Estimates the wall time until an access point with this many clients is up and its snapshot made, without KVM.
 pub fn raising(clients: u32) -> Duration {
     /// Without clients, and for each: measured 17 s at 1 client, 24 s at 60, 28 s at 114, 85 to 94 s at 500.
     const BOOT: Duration = Duration::from_secs(17);

@@ -273,15 +273,6 @@ impl CellEntry {
         let lists = [self.on.len(), self.traffic.len(), self.application.len()].map(of);
         lists.into_iter().chain([rates, clients]).fold(1, u64::saturating_mul)
     }
-
-    /// How long its longest list is.
-    pub fn longest(&self) -> usize {
-        let rates = self.card.as_ref().map_or(0, |card| card.rate.len());
-        [self.on.len(), self.traffic.len(), self.application.len(), self.clients.len(), rates]
-            .into_iter()
-            .max()
-            .unwrap_or(0)
-    }
 }
 
 impl CardEntry {

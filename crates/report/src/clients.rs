@@ -91,11 +91,7 @@ pub(crate) fn of_subject(run: &Run, analysis: &Analysis) -> Result<Vec<Section>,
     Ok(vec![
         Section::new("subject", "What the process costs", curve(run, analysis)).opened(true),
         Section::new("cpu", "Where the CPU goes", cpu),
-        Section::new(
-            "fixes",
-            "What traffic and controls change",
-            fix_section::html(run, analysis)?,
-        ),
+        Section::new("fixes", "What changes its cost", fix_section::html(run, analysis)?),
         Section::new("slope", "What a client costs", slope(run, analysis)),
     ])
 }

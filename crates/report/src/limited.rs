@@ -4,6 +4,7 @@
 //! page too: what is not there yet is said.
 
 use analysis::{
+    in_cells,
     limited::{LeftOut, Limited},
     metrics::{self, Target},
     quantity::count,
@@ -11,7 +12,7 @@ use analysis::{
 use model::{cell::Cell, inert, run::Run, study::Mode, verdict::Verdict};
 
 use crate::{
-    Error, again, completion, contention,
+    Error, again, clients, completion, contention,
     identity::{self, Fact, plain},
     markdown,
     overall::Overall,
@@ -53,9 +54,12 @@ pub fn page<'a>(
     let command = again::command(run);
     let mut sections = vec![page::answer(&limited.answer)];
     if let Some(traffic) = &limited.traffic {
-        sections.extend(contention::sections(traffic, limited, run)?);
+        sections.extend(contention::sections(traffic, limited, run));
     }
     sections.extend(limited.cards.iter().flat_map(completion::sections));
+    if let Some((analysis, (run, _))) = limited.subject.as_ref().zip(in_cells::of(run, &[])) {
+        sections.extend(clients::of_subject(&run, analysis)?);
+    }
     sections.extend([
         page::limits(&limited.targets),
         left_out(limited),
@@ -97,8 +101,7 @@ pub fn summary(limited: &Limited) -> String {
     }
     text += &format!("\n{}\n", fold(&overall(limited).sentence, "  ", "  "));
     text += &targets_in(limited, MOST_LINES.saturating_sub(text.lines().count()));
-    let subject = traffic.and_then(|traffic| traffic.subject.as_deref().map(text::summary));
-    text + &subject.unwrap_or_default()
+    text + &limited.subject.as_deref().map(text::summary).unwrap_or_default()
 }
 
 /// The run for a CI's summary: verdict and question, headline and answer, its figures, its limits.

@@ -31,7 +31,6 @@ pub use self::{
     harm::KEPT,
 };
 use crate::{
-    Analysis, in_cells,
     limited::{LeftOut, Versus, name_of},
     metrics::{self, Metric, Point},
     stats::Estimate,
@@ -44,9 +43,6 @@ pub struct Contention {
     pub cells: Vec<Cell>,
     /// The four cases, of each cell that asks for them.
     pub cases: Vec<FourCases>,
-    /// What the study's subject costs in the same windows, where it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub subject: Option<Box<Analysis>>,
 }
 
 /// One traffic with one application at one place.
@@ -210,10 +206,8 @@ pub struct Movement {
 pub(crate) fn analyse(run: &Run, trials: &[Trial]) -> (Contention, Vec<LeftOut>) {
     let shapes = run.study.cells().into_iter().filter(|shape| shape.card.is_none());
     let (cells, left_out): (Vec<_>, Vec<_>) = shapes.map(|shape| cell(run, trials, shape)).unzip();
-    let subject = in_cells::of(run, trials).map(|(run, trials)| crate::analyse(&run, &trials));
     let cases = cases::all(&cells, trials);
-    let contention = Contention { cells, cases, subject: subject.map(Box::new) };
-    (contention, left_out.into_iter().flatten().collect())
+    (Contention { cells, cases }, left_out.into_iter().flatten().collect())
 }
 
 /// One cell's figures, and its trials that do not count.

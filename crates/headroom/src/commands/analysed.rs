@@ -104,8 +104,7 @@ impl Analysed {
             return Ok(Self::Process(Box::new(analysis)));
         }
         let mut analysis = limited::analyse(&limited, trials, &baselines);
-        let traffic = analysis.traffic.as_mut().filter(|_| !stacks.is_empty());
-        if let Some(subject) = traffic.and_then(|traffic| traffic.subject.as_mut())
+        if let Some(subject) = analysis.subject.as_mut().filter(|_| !stacks.is_empty())
             && let Some((run, trials)) = in_cells::of(run, trials)
         {
             profiling::with_profiles(subject, &run, &trials, stacks);

@@ -1,4 +1,4 @@
-//! Trials with an instrument: what a study wants to see alongside CPU figures.
+//! Trials with an instrument: what a study asks for with its CPU figures.
 //!
 //! Pure. Each instrument costs CPU or changes what happens, so its trials are in no CPU figure.
 
@@ -65,7 +65,7 @@ pub(super) fn counts(study: &Study, known: Known<'_>) -> Vec<PlannedTrial> {
     let Some(count) = &study.count else { return Vec::new() };
     instrumented(
         study,
-        (&count.clients, count.repetitions, &[]),
+        (&count.clients, count.repetitions, known.calibrated),
         |variant| study.counts_in(variant),
         |variant, trial| {
             let probes = known.probes.get(&variant.name).filter(|probes| !probes.is_empty())?;

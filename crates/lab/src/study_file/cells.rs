@@ -90,14 +90,9 @@ fn each<'a, T>(
     Ok(())
 }
 
-/// What is measured together must be shown together, and no page shows a card with traffic or a subject.
+/// What is measured together must be shown together, and no page shows a card with traffic.
 fn mixed(study: &Study) -> Checked {
     let (has_cards, has_subject) = (study.has_cards(), study.has_subject());
-    ensure!(
-        !has_cards || !has_subject,
-        "subject",
-        "a study whose cells have a card has no subject; leave one of them out"
-    );
     let cells = study.cells();
     for Cell { name, .. } in cells.iter().filter(|cell| cell.target == Target::Host) {
         ensure!(

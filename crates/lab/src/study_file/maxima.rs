@@ -7,12 +7,12 @@
 use std::fmt;
 
 use model::{
-    cell::CellEntry,
     plural::count,
     span::Span,
-    study::{Study, Subject, Variant},
+    study::{Study, Variant},
     traffic::Control,
 };
+use serde_json::Value;
 
 use super::{Checked, lines::ensure};
 
@@ -126,45 +126,25 @@ pub(super) fn numbers(study: &Study) -> Checked {
     )
 }
 
+/// Refuses a list anywhere in a study that has more entries than any may have.
 fn lists(study: &Study) -> Checked {
-    let Study { access_point: place, profile, entries, applications, variants, .. } = study;
-    let others = |subject: Option<&Subject>| subject.map_or(0, |subject| subject.others.len());
-    let (count, pause, gates) = (study.count.as_ref(), study.pause.as_ref(), study.gates.as_ref());
-    let parity = study.parity.as_ref();
-    let of_variants = |length: fn(&Variant) -> usize| variants.iter().map(length).max();
-    let of_entries = |length: fn(&CellEntry) -> usize| entries.iter().map(length).max();
-    let words = applications.iter().map(|one| one.words.len()).max();
-    let of_subjects = variants.iter().map(|one| others(one.subject.as_ref())).max();
-    at_most(
-        ENTRIES,
-        " entries",
-        &[
-            ("variant", variants.len()),
-            ("access-point.clients", place.clients.len()),
-            ("access-point.interface", place.interfaces.len()),
-            ("access-point.process", place.processes.len()),
-            ("cell", entries.len()),
-            ("traffic", study.traffics.len()),
-            ("application", applications.len()),
-            ("published", study.published.len()),
-            ("application.words", words.unwrap_or(0)),
-            ("cell.variants", of_entries(|entry| entry.variants.len()).unwrap_or(0)),
-            ("cell", of_entries(CellEntry::longest).unwrap_or(0)),
-            ("subject.others", others(study.subject.as_ref())),
-            ("variant.others", of_subjects.unwrap_or(0)),
-            ("variant.against", of_variants(|one| one.against.len()).unwrap_or(0)),
-            ("variant.changes", of_variants(|one| one.changes.len()).unwrap_or(0)),
-            ("profile.clients", profile.clients.len()),
-            ("count.function", count.map_or(0, |count| count.functions.len())),
-            ("count.clients", count.map_or(0, |count| count.clients.len())),
-            ("count.variants", count.map_or(0, |count| count.variants.len())),
-            ("pause.clients", pause.map_or(0, |pause| pause.clients.len())),
-            ("pause.variants", pause.map_or(0, |pause| pause.variants.len())),
-            ("parity.variants", parity.map_or(0, |parity| parity.variants.len())),
-            ("gates.variants", gates.map_or(0, |gates| gates.variants.len())),
-            ("gates.limits", gates.map_or(0, |gates| gates.limits.len())),
-        ],
-    )
+    longest(&serde_json::to_value(study).unwrap_or_default(), "")
+}
+
+fn longest(value: &Value, path: &str) -> Checked {
+    let within =
+        |step: &str| if path.is_empty() { step.to_owned() } else { format!("{path}.{step}") };
+    match value {
+        Value::Object(table) => {
+            table.iter().try_for_each(|(key, value)| longest(value, &within(key)))
+        }
+        Value::Array(list) => {
+            at_most(ENTRIES, " entries", &[(path, list.len())])?;
+            let mut entries = list.iter().enumerate();
+            entries.try_for_each(|(at, value)| longest(value, &within(&at.to_string())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What a study comes to: its samples, its trials, their time and their words. Its numbers are right
@@ -202,9 +182,11 @@ fn total(study: &Study, pause_ns: u64) -> Total {
     };
     add(trial.repetitions, all, window);
     let profiled = if study.has_subject() { study.profile.repetitions } else { 0 };
-    let outside_of_cells = if study.is_of_clients() { profiled } else { 0 };
-    add(outside_of_cells, some(&study.profile.clients), window);
-    study.count.iter().for_each(|count| add(count.repetitions, some(&count.clients), window));
+    let counted = study.count.as_ref().map_or(0, |count| count.repetitions);
+    if study.is_of_clients() {
+        add(profiled, some(&study.profile.clients), window);
+        study.count.iter().for_each(|count| add(counted, some(&count.clients), window));
+    }
     study.pause.iter().for_each(|pause| add(pause.repetitions, some(&pause.clients), pause_ns));
     let policy =
         |control: &Control| if let Control::Guard(policy) = control { policy.len() } else { 0 };
@@ -219,7 +201,7 @@ fn total(study: &Study, pause_ns: u64) -> Total {
         // The baseline at both ends, the application alone and no control, or a trial that is made again.
         let each = study.variants_of(cell).count() as u64 + 4;
         let modelled = if cell.cases { each } else { 0 };
-        let made = u64::from(trial.repetitions) + u64::from(profiled);
+        let made = [trial.repetitions, profiled, counted].map(u64::from).iter().sum::<u64>();
         let trials = each.saturating_mul(made).saturating_add(modelled);
         total.add(trials, warm_up.saturating_add(window.max(task)), words);
     }

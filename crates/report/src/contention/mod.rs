@@ -11,7 +11,6 @@ mod measured;
 use analysis::{
     Estimate,
     contention::{Arm, Cell, Contention},
-    in_cells,
     limited::Limited,
     metrics::Measure,
     quantity::{ABSENT, count},
@@ -20,7 +19,6 @@ use model::{cell::Role, figure::Figure, run::Run, study::Study, traffic::Guardin
 
 use self::controls::Family;
 use crate::{
-    Error, clients,
     drawing::{
         bars::{Bar, Bars},
         marks, plane,
@@ -39,27 +37,17 @@ const MOST: f64 = 1.5;
 const MOST_CELLS: usize = 8;
 
 /// The sections of a page.
-pub(crate) fn sections(
-    contention: &Contention,
-    limited: &Limited,
-    run: &Run,
-) -> Result<Vec<Section>, Error> {
+pub(crate) fn sections(contention: &Contention, limited: &Limited, run: &Run) -> Vec<Section> {
     let candidates = candidates(contention);
-    let mut sections = vec![
+    vec![
         Section::new("where", "Where it was measured", place(contention, limited, run)),
         Section::new("harm", "The harm", harm(contention, &candidates)).opened(true),
         Section::new("cases", "Four cases", four_cases(contention)),
         Section::new("cure", "The cure", cure(&run.study, &candidates)).opened(true),
-    ];
-    if let Some((analysis, (run, _))) = contention.subject.as_ref().zip(in_cells::of(run, &[])) {
-        sections.extend(clients::of_subject(&run, analysis)?);
-    }
-    sections.extend([
         Section::new("contest", "Contest and regret", contest(contention, &candidates)),
         Section::new("others", "Other load", others(contention, run)),
         Section::new("cost", "guard’s own cost", cost(contention)),
-    ]);
-    Ok(sections)
+    ]
 }
 
 /// The cells with harm for a terminal, and what it has no room for.
