@@ -1,6 +1,6 @@
 //! The cache: entries that are made once, named by what they are made of, and checked before use.
 //!
-//! An entry is a folder `KIND/KEY`. It is made alongside its place and moved there whole, with the
+//! An entry is a folder `KIND/KEY`. It is made next to its place and moved there whole, with the
 //! SHA-256 of each of its files, so a half-made or damaged entry is seen and made again. Two
 //! headrooms that want the same entry wait for each other, and none removes what another uses. Knows nothing of what
 //! entries hold.
@@ -30,26 +30,19 @@ const SUMS: &str = "sums.json";
 /// The longest list of sums, bytes: an entry has a handful of files.
 const LONGEST_SUMS: u64 = 64 << 10;
 
-/// The longest description of an entry's content, bytes: JSON that its maker put alongside it.
+/// The longest description of an entry's content, bytes: JSON that its maker put next to it.
 const LONGEST_DESCRIPTION: u64 = 16 << 20;
 
-/// The endings of what stands alongside an entry while it is made or used.
+/// The endings of what stands next to an entry while it is made or used.
 const LOCK: &str = ".lock";
 const PARTIAL: &str = ".partial";
 
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: PathBuf,
-    trust: Trust,
-}
-
-/// Which files of an entry are held against their sums before it is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trust {
-    /// All: what is measured is proved by its content.
-    Nothing,
-    /// Those that changed since the entry was last used.
-    Unchanged,
+    /// Whether only those files of an entry are held against their sums that changed since it was last used. What is
+    /// measured is proved by its content: there all are.
+    trusts_unchanged: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -59,15 +52,8 @@ pub struct Entry {
     pub made: bool,
     /// What was wrong with the one that was there before, if it had to be thrown away.
     pub damage: Option<String>,
-    /// For as long as this lives, no headroom removes it.
-    pub in_use: InUse,
-}
-
-/// A shared lock on an entry, until its last copy is dropped. Without one, in a cache that cannot be locked, an entry may
-/// be removed by who can write there.
-#[derive(Clone, Debug)]
-pub struct InUse {
-    _lock: Option<Arc<File>>,
+    /// A shared lock: no headroom removes the entry until its last copy is dropped. `None` in a cache that cannot be locked.
+    pub in_use: Option<Arc<File>>,
 }
 
 /// What an entry is: its kind, and all that its content depends on.
@@ -81,13 +67,13 @@ pub struct Name<'a> {
 impl Cache {
     /// The cache in this folder; it is made when something is put in.
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), trust: Trust::Nothing }
+        Self { root: root.into(), trusts_unchanged: false }
     }
 
     /// The same cache for work that measures nothing: a file that did not change since its entry was last used is not
     /// read again. A bad disk can go unseen so; a changed file cannot, because no program can set its change time.
     pub fn trusting_unchanged_files(self) -> Self {
-        Self { trust: Trust::Unchanged, ..self }
+        Self { trusts_unchanged: true, ..self }
     }
 
     /// The same cache for what lasts: every file is read.
@@ -104,7 +90,7 @@ impl Cache {
     ) -> Result<Entry, Error> {
         let entries = Entries::create(&self.root, name.kind)?;
         let lock = entries.lock(name.key)?;
-        let damage = match entries.check(name.key, self.trust) {
+        let damage = match entries.check(name.key, self.trusts_unchanged) {
             Ok(()) => return Ok(entries.entry(name.key, false, None)),
             Err(Unusable::Absent) => None,
             Err(Unusable::Damaged(why)) => Some(why),
@@ -199,14 +185,14 @@ impl Entries {
         }
     }
 
-    fn check(&self, key: &str, trust: Trust) -> Result<(), Unusable> {
+    fn check(&self, key: &str, trusts_unchanged: bool) -> Result<(), Unusable> {
         let damaged =
             |why: String| Unusable::Damaged(format!("{}: {why}", self.0.path_of(key).display()));
         let entry = match self.0.folder(key) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(Unusable::Absent),
             entry => entry.map_err(|error| damaged(error.to_string()))?,
         };
-        check(&entry, trust).map_err(damaged)?;
+        check(&entry, trusts_unchanged).map_err(damaged)?;
         touch(&entry);
         Ok(())
     }
@@ -268,8 +254,8 @@ impl Entries {
 
     fn entry(&self, key: &str, made: bool, damage: Option<String>) -> Entry {
         let sums = self.0.folder(key).and_then(|entry| entry.file(SUMS)).ok();
-        let lock = sums.filter(|sums| sums.try_lock_shared().is_ok()).map(Arc::new);
-        Entry { path: self.0.path_of(key), made, damage, in_use: InUse { _lock: lock } }
+        let in_use = sums.filter(|sums| sums.try_lock_shared().is_ok()).map(Arc::new);
+        Entry { path: self.0.path_of(key), made, damage, in_use }
     }
 
     fn failed(&self, verb: &'static str, name: &str) -> impl FnOnce(io::Error) -> Error + use<> {
@@ -319,7 +305,7 @@ pub fn sha256(path: &Path) -> io::Result<Sha256Hex> {
     sum_of(file::open(path)?)
 }
 
-/// The largest root or image that somebody gives, bytes.
+/// The largest root or image that a user gives, bytes.
 pub(crate) const LARGEST_GIVEN: u64 = 4 << 30;
 
 /// SHA-256 of a regular file that somebody gave, of at most so many bytes; it ends with an error once somebody asks to
@@ -334,7 +320,7 @@ pub(crate) fn sum_of_given(path: &Path, cancel: &Cancel) -> Result<Sha256Hex, Er
         .map_err(|error| cancel.or(Error::file("read", path)(error)))
 }
 
-/// A file that is read until somebody asks to stop.
+/// A file that is read until a stop is asked for.
 struct Given<'a> {
     file: File,
     cancel: &'a Cancel,
@@ -371,7 +357,7 @@ enum Unusable {
 }
 
 /// An entry is whole when its files are those of its sums, all of them, and no others.
-fn check(entry: &Folder, trust: Trust) -> Result<(), String> {
+fn check(entry: &Folder, trusts_unchanged: bool) -> Result<(), String> {
     let of_sums = |error: String| format!("{SUMS}: {error}");
     let text = entry.read(SUMS, LONGEST_SUMS).map_err(|error| of_sums(error.to_string()))?;
     let sums: BTreeMap<String, Sha256Hex> =
@@ -386,7 +372,7 @@ fn check(entry: &Folder, trust: Trust) -> Result<(), String> {
     let used = entry.file(SUMS).and_then(|sums| sums.metadata()?.modified());
     let used = used.map_err(|error| of_sums(error.to_string()))?;
     for (name, expected) in sums {
-        if trust == Trust::Unchanged && is_unchanged(entry, &name, used) {
+        if trusts_unchanged && is_unchanged(entry, &name, used) {
             continue;
         }
         let found = entry.file(&name).and_then(sum_of);

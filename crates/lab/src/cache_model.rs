@@ -107,13 +107,13 @@ impl Attached {
         Ok(Self { library: plugin(lab)?, geometry, counts, code: None, marks: drawn()? })
     }
 
-    /// The same with marks that somebody else knows, for tests.
+    /// The same with marks that are known, for tests.
     #[must_use]
     pub fn marked(self, marks: Marks) -> Self {
         Self { marks, ..self }
     }
 
-    /// What cuts the machine's window out: for the agent, and for nobody else in the guest.
+    /// What cuts the machine's window out: for the agent, and nothing else in the guest.
     pub fn marks(&self) -> Marks {
         self.marks
     }

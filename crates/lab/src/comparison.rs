@@ -68,7 +68,7 @@ impl Builds {
         side_of(SIDES[0], &name).ok_or_else(|| program.absent())?;
         let builds = Self { name, files: [there, given] };
         let [ours, theirs] = builds.sums();
-        // Whoever brings both may mean one of them twice.
+        // A user who brings both may mean one of them twice.
         if ours == theirs && program.base.is_none() {
             let why =
                 "is the build that the access point has already, symbols aside: nothing differs";

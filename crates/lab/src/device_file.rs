@@ -61,7 +61,7 @@ pub struct Clients {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Hold {
-    /// Acquires it; ends with 75 where somebody else has it.
+    /// Acquires it; ends with 75 where another user has it.
     pub acquire: Command,
     /// Releases it, if it is ours.
     pub release: Command,
@@ -96,7 +96,7 @@ pub struct Flash {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlashBy {
-    /// This command writes it and starts the device anew; `HEADROOM_IMAGE` is the file, `HEADROOM_ADDRESS` the device.
+    /// This command writes it and restarts the device; `HEADROOM_IMAGE` is the file, `HEADROOM_ADDRESS` the device.
     Command(Command),
     /// OpenWrt's own `sysupgrade -n`.
     Sysupgrade,
@@ -132,7 +132,7 @@ impl DeviceFile {
         let path = path_of(text).ok_or_else(unknown)?;
         match file::text(&path, file::WRITTEN) {
             Ok(text) => Self::read(&path, &text),
-            // Whoever wrote a name may have meant an address.
+            // A name may have been meant as an address.
             Err(_) if path != Path::new(text) && !path.exists() => Err(unknown()),
             Err(error) => Err(format!("cannot read the device file {}: {error}", path.display())),
         }

@@ -13,7 +13,7 @@ use model::{
 
 use crate::vm::Failure;
 
-/// A second of an ordered span may take so many on a virtual access point: a guest whose caches are
+/// A second of an ordered span may take this many on a virtual access point: a guest whose caches are
 /// modelled on a busy host takes half a minute for a second.
 pub(crate) const SLOWEST: u32 = 30;
 
@@ -57,7 +57,7 @@ impl Allowance {
         Self { is_bulk: true, ..Self::default() }
     }
 
-    /// A boot until so many clients have joined: half a minute, and a second for each.
+    /// A boot until this many clients have joined: half a minute, and a second for each.
     pub(crate) fn boot(clients: u32) -> Self {
         Self { span: Duration::from_secs(30 + u64::from(clients)), ..Self::bulk() }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::name::VariantName;
 
-/// A variant is given up when so many of its first trials fail and none succeeds.
+/// A variant is given up when this many of its first trials fail and none succeeds.
 pub(crate) const GIVE_UP_AFTER: u32 = 3;
 
 /// Failures of each variant in this execution; `None` once one of its trials succeeded.

@@ -23,7 +23,7 @@ use crate::{
 
 pub const DEADLINE: Duration = Duration::from_secs(300);
 
-/// How a command ends where somebody else holds the device: `EX_TEMPFAIL` of sysexits.h.
+/// How a command ends where another user holds the device: `EX_TEMPFAIL` of sysexits.h.
 const HELD: i32 = 75;
 
 const LOOK: Duration = Duration::from_millis(50);

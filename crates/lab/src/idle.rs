@@ -2,10 +2,11 @@
 //! is the caller's.
 
 use std::{
-    fs, thread,
+    thread,
     time::{Duration, Instant},
 };
 
+use linux::proc::{self, CpuTimes};
 use model::share::Share;
 
 use crate::{Cancel, Error};
@@ -22,10 +23,10 @@ pub(crate) fn gate(
 ) -> Result<Option<Share>, Error> {
     let since = Instant::now();
     loop {
-        let before = Ticks::now();
+        let before = now();
         thread::sleep(LOOK);
         cancel.check()?;
-        let idle = before.zip(Ticks::now()).and_then(|(before, after)| after.idle_since(before));
+        let idle = before.zip(now()).and_then(|(before, after)| idle_share(before, after));
         let Some(idle) = idle else { return Ok(None) };
         if idle >= least || since.elapsed() >= patience {
             return Ok(Some(idle));
@@ -33,32 +34,15 @@ pub(crate) fn gate(
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Ticks {
-    idle: u64,
-    all: u64,
+fn now() -> Option<CpuTimes> {
+    proc::cpu_times(&proc::read("/proc/stat").ok()?)
 }
 
-impl Ticks {
-    fn now() -> Option<Self> {
-        Self::parse(&fs::read_to_string("/proc/stat").ok()?)
-    }
-
-    /// Idle is the fourth and waiting for IO the fifth; guest time, behind the eighth, is in user's already
-    /// (proc_stat(5)).
-    fn parse(text: &str) -> Option<Self> {
-        let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-        let fields: Vec<u64> =
-            line.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
-        let idle = fields.get(3)? + fields.get(4).copied().unwrap_or_default();
-        Some(Self { idle, all: fields.iter().take(8).sum() })
-    }
-
-    fn idle_since(self, before: Self) -> Option<Share> {
-        let all = self.all.checked_sub(before.all).filter(|all| *all > 0)?;
-        // The kernel's count of waiting may go back by a tick.
-        Some(Share::of(self.idle.saturating_sub(before.idle) as f64 / all as f64))
-    }
+fn idle_share(before: CpuTimes, after: CpuTimes) -> Option<Share> {
+    // The kernel's count of waiting may go back by a tick.
+    let idle = after.idle.saturating_sub(before.idle);
+    let all = idle + after.busy.saturating_sub(before.busy);
+    (all > 0).then(|| Share::of(idle as f64 / all as f64))
 }
 
 #[cfg(test)]
@@ -66,11 +50,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idle_is_what_waits_and_guests_are_not_counted_twice() {
-        let before = Ticks::parse("cpu  100 0 50 800 50 0 0 0 90 0\ncpu0 1 1 1 1\n").unwrap();
-        let after = Ticks::parse("cpu  110 0 50 880 60 0 0 0 99 0\n").unwrap();
-        assert_eq!(after.idle_since(before), Some(Share::of(0.9)));
-        assert_eq!(before.idle_since(before), None);
-        assert!(Ticks::parse("intr 1 2 3\n").is_none());
+    fn idle_is_a_share_of_what_passed() {
+        let at = |busy, idle| CpuTimes { busy, idle, softirq: 0, steal: 0 };
+        assert_eq!(idle_share(at(100, 850), at(110, 940)), Some(Share::of(0.9)));
+        assert_eq!(idle_share(at(100, 850), at(100, 849)), None);
     }
 }

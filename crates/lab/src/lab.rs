@@ -33,7 +33,7 @@ pub type Events = Box<dyn Fn(Event) + Send + Sync>;
 /// that would feel it. Has to throttle itself. Its answer is what there is to say.
 pub type Onlooker = Box<dyn Fn(&Path) -> Option<Event> + Send + Sync>;
 
-/// Firmware of somebody's own, as far as it is known.
+/// A user's own firmware, as far as it is known.
 #[derive(Clone, Debug)]
 pub enum FirmwareSource {
     Files(firmware::Files),
@@ -63,7 +63,7 @@ pub struct Settings {
     pub replaced: Vec<Replaced>,
     /// Code of programs that counted machines look out for, a file with a [`CodePart`](crate::cache_model::CodePart) in each line.
     pub looked_for: Option<PathBuf>,
-    /// Whether the control groups of virtual access points count memory, too: that costs whoever asks for some.
+    /// Whether the control groups of virtual access points count memory, too: that costs each program that asks for some.
     pub counts_memory: bool,
     /// How long an access point may be silent before it counts as hung.
     pub patience: Duration,
@@ -162,7 +162,7 @@ impl Cancel {
         Arc::clone(&self.0)
     }
 
-    /// An error once somebody asked, for `?` between two steps.
+    /// An error once a stop was asked for, for `?` between two steps.
     pub fn check(&self) -> Result<(), Error> {
         if self.is_stopped() { Err(Error::Interrupted) } else { Ok(()) }
     }
@@ -176,7 +176,7 @@ impl Cancel {
         self.check()
     }
 
-    /// [`Error::Interrupted`] once somebody asked, else this error: what was interrupted may have failed by that.
+    /// [`Error::Interrupted`] once a stop was asked for, else this error: what was interrupted may have failed by that.
     #[must_use]
     pub fn or(&self, error: Error) -> Error {
         self.check().err().unwrap_or(error)

@@ -29,7 +29,7 @@ impl LastWords {
         Self::kept(KEPT, source)
     }
 
-    /// The same, of which so many bytes are kept.
+    /// The same, of which this many bytes are kept.
     pub(crate) fn kept(most: usize, mut source: impl Read + Send + 'static) -> Self {
         let kept = Arc::new(Mutex::new(VecDeque::new()));
         let shared = Arc::clone(&kept);

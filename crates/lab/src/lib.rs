@@ -56,7 +56,6 @@ pub mod study_file;
 mod transcript;
 pub mod uploads;
 pub mod vm;
-mod watchdog;
 
 pub use error::Error;
 pub use lab::{Cancel, Events, FirmwareSource, Lab, Onlooker, Replaced, Settings};

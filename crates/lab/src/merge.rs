@@ -25,7 +25,7 @@ use crate::{
     stack_file::proof_of,
 };
 
-/// The longest file that a shard brings alongside its trials, bytes: stacks, or what explains them.
+/// The longest file that a shard brings with its trials, bytes: stacks, or what explains them.
 const LONGEST: u64 = 1 << 30;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -219,7 +219,7 @@ fn refuse_missing(
     Err(Error::Invalid(format!("{} of {of} are missing: {missing}", lacking.len())))
 }
 
-/// What a trial left alongside its reading.
+/// What a trial left with its reading.
 fn bring(source: &Folder, to: &RunFolder, id: &str) -> Result<(), Error> {
     let stacks = run_folder::stacks_name(id);
     let names = [format!("consoles/{id}.log"), proof_of(&stacks), stacks];

@@ -54,7 +54,7 @@ impl Missing {
         !self.image && self.access_points.is_empty()
     }
 
-    /// A first guess at the wall time that it takes to make, with so many access points raised at the same time.
+    /// A first guess at the wall time that it takes to make, with this many access points raised at a time.
     pub fn time(&self, workers: usize) -> Duration {
         let raised = |(clients, _): &(u32, Mode)| plan::raising(*clients);
         let work: Duration = self.access_points.iter().map(raised).sum();

@@ -50,15 +50,14 @@ pub fn bring_all(
     for file in stacks.recorded.files.iter().chain(&stacks.recorder.proof.files) {
         if let Some(sha256) = &file.sha256 {
             let announced = Some(file.bytes).filter(|&bytes| bytes > 0);
-            let object = Object { key: sha256, wanted: wanted(file), announced, sum: Some(sha256) };
-            keep(lab, object.bring(lab, device), folder, sha256)?;
+            let brought = bring((lab, device), sha256, &wanted(file), (announced, Some(sha256)));
+            keep(lab, brought, folder, sha256)?;
         }
     }
     if let KernelSymbols::Boot(boot) = &stacks.recorded.kernel {
         let key = kernel_name(boot);
-        let wanted = Wanted::KernelSymbols;
-        let object = Object { key: &key, wanted, announced: None, sum: None };
-        keep(lab, object.bring(lab, device), folder, &key)?;
+        let brought = bring((lab, device), &key, &Wanted::KernelSymbols, (None, None));
+        keep(lab, brought, folder, &key)?;
     }
     Ok(())
 }
@@ -71,8 +70,7 @@ pub fn bring_located(
 ) -> Result<Option<PathBuf>, Error> {
     let (Some(path), Some(sha256)) = (&located.path, &located.sha256) else { return Ok(None) };
     let wanted = Wanted::File(path.clone());
-    let object = Object { key: sha256, wanted, announced: None, sum: Some(sha256) };
-    object.bring(lab, device).map(Some)
+    bring((lab, device), sha256, &wanted, (None, Some(sha256))).map(Some)
 }
 
 fn wanted(file: &MappedFile) -> Wanted {
@@ -101,28 +99,23 @@ fn keep(
     }
 }
 
-struct Object<'a> {
-    key: &'a str,
-    wanted: Wanted,
-    /// Its length as the access point told it, bytes.
-    announced: Option<u64>,
-    /// What its content must be, where that is known.
-    sum: Option<&'a Sha256Hex>,
-}
-
-impl Object<'_> {
-    fn bring(&self, lab: &Lab, device: &mut dyn Device) -> Result<PathBuf, Error> {
-        let name = Name { kind: KIND, key: self.key };
-        let entry = lab.cache.obtain(name, |folder| {
-            let sum = fetch(device, &self.wanted, self.announced, &folder.join(CONTENT))?;
-            if self.sum.is_some_and(|announced| *announced != sum) {
-                let why = format!("its content changed while it was read: {sum}");
-                return Err(refused(&self.wanted, why).into());
-            }
-            Ok(())
-        })?;
-        Ok(entry.path.join(CONTENT))
-    }
+/// Brings an object into the cache, if it is not there. `announced` is its length as the access point told it, bytes;
+/// `sum` is what its content must be, where that is known.
+fn bring(
+    (lab, device): (&Lab, &mut dyn Device),
+    key: &str,
+    wanted: &Wanted,
+    (announced, sum): (Option<u64>, Option<&Sha256Hex>),
+) -> Result<PathBuf, Error> {
+    let entry = lab.cache.obtain(Name { kind: KIND, key }, |folder| {
+        let found = fetch(device, wanted, announced, &folder.join(CONTENT))?;
+        if sum.is_some_and(|announced| *announced != found) {
+            let why = format!("its content changed while it was read: {found}");
+            return Err(refused(wanted, why).into());
+        }
+        Ok(())
+    })?;
+    Ok(entry.path.join(CONTENT))
 }
 
 fn refused(wanted: &Wanted, why: String) -> Failure {

@@ -49,7 +49,7 @@ const PACE: u32 = 1;
 const NO_FOLDER: i32 = 69;
 
 /// How ssh ends where it is ssh that failed: ssh(1), EXIT STATUS.
-const SSH_FAILED: i32 = 255;
+pub(crate) const SSH_FAILED: i32 = 255;
 
 /// What ssh does, whatever the user's own configuration says: it asks nobody, and ends where nobody answers, at first or any
 /// more. `ServerAliveInterval` is the seconds between its own questions, of which so many may stay without an answer.

@@ -1,6 +1,6 @@
 //! Slurm: an array of jobs, one for each shard of a run; which of them are there; and their end.
 //!
-//! Drives Slurm's own clients. An array is known by the name of its jobs, so that whoever comes back finds it again.
+//! Drives Slurm's own clients. An array is known by the name of its jobs, so that a later call finds it again.
 //! What a job makes and whether it is whole is known from its folder, not from Slurm.
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
@@ -25,7 +25,7 @@ pub struct Slurm<'a> {
     /// Words for `sbatch` of the person's own, as `--partition=lab`.
     pub options: Vec<String>,
     pub cpus: u16,
-    /// Whether Slurm begins a job again by itself whose node is lost, some minutes later; else whoever waits does at once.
+    /// Whether Slurm begins a job again by itself whose node is lost, some minutes later; else the caller does at once.
     pub requeues: bool,
     pub cancel: &'a Cancel,
 }

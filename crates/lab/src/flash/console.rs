@@ -1,4 +1,4 @@
-//! What a device's serial console says while nobody can reach the device otherwise.
+//! Reads a device's serial console while the device cannot be reached otherwise.
 
 use std::process::{Child, Stdio};
 

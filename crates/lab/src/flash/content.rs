@@ -112,13 +112,13 @@ impl Target<'_> {
 
     fn roots(&self, parts: &Parts) -> Result<Vec<Sha256Hex>, Error> {
         let sizes: Vec<_> = parts.roots.iter().map(u64::to_string).collect();
-        let output = self.shell.run(&ROOT.replace("$SIZES", &sizes.join(" ")), HASHING)?.output;
+        let output = self.output(&ROOT.replace("$SIZES", &sizes.join(" ")), HASHING)?;
         Ok(output.lines().filter_map(|line| line.split(' ').next()?.parse().ok()).collect())
     }
 
     pub(super) fn overlay_files(&self) -> Result<Vec<OverlayFile>, Error> {
         let script = OVERLAY.replace("$MOST", &MOST_FILES.to_string());
-        let output = self.shell.run(&script, LISTING)?.output;
+        let output = self.output(&script, LISTING)?;
         Ok(output.lines().filter_map(overlay_file).collect())
     }
 }

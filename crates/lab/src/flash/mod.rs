@@ -6,12 +6,12 @@
 
 mod console;
 mod content;
-mod shell;
 mod sysupgrade;
 
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
+    process::Stdio,
     time::{Duration, Instant},
 };
 
@@ -19,13 +19,14 @@ use model::{event::Event, name::Sha256Hex};
 use serde::Serialize;
 
 pub use self::content::{MOST_FILES, OverlayFile};
-use self::{console::Console, content::Parts, shell::Shell};
+use self::{console::Console, content::Parts};
 use crate::{
     Error, Lab,
     device_file::{self, DeviceFile, FlashBy},
-    host_command::HostCommand,
+    host,
+    host_command::{self, Exit, HostCommand},
     power::{self, Turn},
-    remote::Address,
+    remote::{Address, Destination, SSH_FAILED, unreachable},
 };
 
 /// The longest that one question to a starting device may take.
@@ -54,8 +55,13 @@ struct Target<'a> {
     lab: &'a Lab,
     device: &'a DeviceFile,
     address: &'a Address,
-    shell: Shell<'a>,
+    destination: &'a Destination,
 }
+
+/// ssh gives up a device that does not let it in, and one that falls silent. What a device says has an end: ssh writes no
+/// file longer than a MiB, in blocks of 512 bytes.
+const SSH: &str = r#"ulimit -f 2048; exec ssh -T -o BatchMode=yes -o ConnectTimeout=10 \
+-o ServerAliveInterval=5 -o ServerAliveCountMax=4 "$@""#;
 
 /// Whether the image can be flashed, as far as that is known without the device: it need not even be on.
 pub fn check(device: &DeviceFile, image: &Path) -> Result<(), Error> {
@@ -85,8 +91,7 @@ pub fn flash(
         let why = "is not reached by ssh, so nothing is flashed there";
         return Err(Error::Usage(format!("{device} {why}")));
     };
-    let shell = Shell { destination, cancel: &lab.cancel };
-    let target = Target { lab, device, address, shell };
+    let target = Target { lab, device, address, destination };
     let parts = Parts::of(image)?;
     let console = Console::watch(device);
     let before = match &flash.by {
@@ -120,9 +125,29 @@ impl Target<'_> {
         self.lab.emit(Event::DeviceStep { device: self.name(), step: step.to_owned() });
     }
 
+    /// Runs a script on the device, with an input and a deadline; [`Error::Unreachable`] also where it is not done in time.
+    fn ssh(&self, script: &str, limit: Duration, input: Stdio) -> Result<Exit, Error> {
+        host::require("ssh", "openssh-client")?;
+        let mut command = host_command::in_group("sh");
+        command.args(["-c", SSH, "ssh"]).args(self.destination.arguments()).arg(script);
+        command.stdin(input);
+        let ended = host_command::finish(command, limit, &self.lab.cancel)?;
+        let said = match ended.code() {
+            Some(code) if code != SSH_FAILED => return Ok(ended),
+            Some(_) => ended.words(),
+            None => format!("no answer for {} s", limit.as_secs()),
+        };
+        Err(unreachable(self.destination, &said))
+    }
+
+    /// What a script prints that reads nothing.
+    fn output(&self, script: &str, limit: Duration) -> Result<String, Error> {
+        Ok(self.ssh(script, limit, Stdio::null())?.output)
+    }
+
     /// The kernel's name of this start.
     fn boot(&self) -> Result<String, Error> {
-        Ok(self.shell.run("cat /proc/sys/kernel/random/boot_id", TRY)?.output)
+        self.output("cat /proc/sys/kernel/random/boot_id", TRY)
     }
 
     /// By a command of the device file. The start that the device had before; a device that does not answer can have a

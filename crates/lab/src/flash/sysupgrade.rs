@@ -1,6 +1,6 @@
 //! By OpenWrt's own `sysupgrade`: the image is copied into the device's memory, looked at there, and handed over.
 
-use std::{fs::File, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 use model::inert;
 
@@ -29,22 +29,16 @@ pub(super) fn flash(target: Target<'_>, image: &Path) -> Result<String, Error> {
     let size = file.metadata().map_err(read())?.len();
     let before = target.boot()?;
     target.step("copying the image");
-    take(target, file, TAKE.replace("$SIZE", &size.to_string()).replace("$SUM", sum.as_str()))?;
-    target.step("sysupgrade");
-    target.shell.run(FLASH, FLASHING)?;
-    Ok(before)
-}
-
-fn take(target: Target<'_>, file: File, script: String) -> Result<(), Error> {
-    let size = file.metadata().map_or(0, |metadata| metadata.len());
-    let limit = COPYING + Duration::from_secs(size / SLOWEST);
-    let ended = target.shell.run_with(&script, limit, file.into())?;
-    if ended.code() == Some(0) {
-        return Ok(());
+    let script = TAKE.replace("$SIZE", &size.to_string()).replace("$SUM", sum.as_str());
+    let ended = target.ssh(&script, COPYING + Duration::from_secs(size / SLOWEST), file.into())?;
+    if ended.code() != Some(0) {
+        let (device, words) = (target.device, ended.words());
+        let said = inert::line(&words);
+        return Err(Error::Environment(format!(
+            "{device} does not take the image: {said}; nothing was flashed"
+        )));
     }
-    let (device, words) = (target.device, ended.words());
-    let said = inert::line(&words);
-    Err(Error::Environment(format!(
-        "{device} does not take the image: {said}; nothing was flashed"
-    )))
+    target.step("sysupgrade");
+    target.output(FLASH, FLASHING)?;
+    Ok(before)
 }

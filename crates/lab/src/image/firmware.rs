@@ -1,5 +1,5 @@
-//! The base of somebody's own firmware: their root file system and their kernel, and around them what every access
-//! point of ours has.
+//! Makes the base of a user's own firmware: the user's root file system and kernel, and what every access point of ours
+//! has.
 //!
 //! What is not given is Debian's: a root on another kernel, or another kernel below Debian's root. Nothing of theirs is
 //! replaced but `/init`. Debian's programs that the root has none of are put below `/headroom` ([`super::relocated`]), and
@@ -486,7 +486,7 @@ fn put_modules(tree: &mut Tree, modules: &Modules) {
     }
 }
 
-/// Takes what is unpacked. It ends with an error once somebody wants it to, and knows whether the disk was full.
+/// Takes what is unpacked. It ends with an error once a stop is asked for, and knows whether the disk was full.
 struct TarFile<'a> {
     out: BufWriter<File>,
     lab: &'a Lab,

@@ -38,7 +38,7 @@ const UBOOT: [&[u8]; 2] = [b"\x27\x05\x19\x56", b"\xd0\x0d\xfe\xed"];
 /// The longest kernel, packed or not, bytes. Debian's has 66 MB.
 pub(super) const LONGEST: u64 = 256 << 20;
 
-/// No kernel becomes so many times as long when it is unpacked: Debian's becomes 8 times as long.
+/// No kernel becomes longer than this many times when it is unpacked: Debian's becomes 8 times as long.
 const LARGEST_RATIO: u64 = 100;
 
 fn unpacked(format: Format, packed: &[u8]) -> Result<Vec<u8>, Error> {

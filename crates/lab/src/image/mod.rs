@@ -2,7 +2,7 @@
 //!
 //! Two layers, each cached by what it is made of. The base is the packages, pruned; it needs the
 //! network once. The image is the base with our programs on top; a new one of those costs no download.
-//! Firmware of somebody's own is another base, in the first one's place.
+//! A user's own firmware is another base, in the first one's place.
 
 mod firmware;
 mod initramfs;
@@ -81,7 +81,7 @@ struct Base {
     packages: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     firmware: Option<Firmware>,
-    /// Where a root of somebody's own has a program in the place of one of ours.
+    /// Where a user's own root has a program in the place of one of ours.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     theirs: Vec<String>,
 }

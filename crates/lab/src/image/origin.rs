@@ -1,4 +1,4 @@
-//! Where an image's first layer comes from: Debian's packages, or firmware of somebody's own.
+//! Where an image's first layer comes from: Debian's packages, or a user's own firmware.
 //!
 //! Names bases and finds them. What is in them is [`super::packages`]'s and [`super::firmware`]'s.
 

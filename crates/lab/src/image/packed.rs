@@ -49,7 +49,7 @@ impl Format {
         self.package == "gzip"
     }
 
-    /// All of it in memory, where it is at most so many bytes.
+    /// All of it in memory, if it is not longer than this, bytes.
     pub(super) fn bytes(self, packed: &[u8], most: u64) -> Result<Vec<u8>, Error> {
         let mut out = Bounded { out: Vec::new(), left: most };
         self.unpack(Packed::Bytes(packed), &mut out)?;
@@ -95,7 +95,7 @@ impl Format {
     }
 }
 
-/// Takes so many bytes and no more: a small file can unpack to a very large one.
+/// Takes no more bytes than this: a small file can unpack to a very large one.
 pub(super) struct Bounded<W> {
     pub(super) out: W,
     pub(super) left: u64,

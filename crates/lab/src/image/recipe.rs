@@ -57,7 +57,7 @@ impl Port {
         self.placed(&[&words(LEFT_OUT), self.unread].concat())
     }
 
-    /// Of these, what programs of packages that somebody adds are linked with.
+    /// Of these, what programs of packages that a user adds are linked with.
     pub(super) fn kept_for_more(&self) -> Vec<String> {
         self.placed(&KEPT_FOR_MORE)
     }
@@ -177,7 +177,7 @@ const LEFT_OUT: &str = "bin/udevadm boot/ dev/ headroom-scripts/ lib/modules/ li
     usr/bin/dpkg usr/bin/perl usr/include/ usr/lib/LIBRARIES/gconv/ usr/lib/LIBRARIES/libdb-5 usr/lib/LIBRARIES/libperl \
     usr/lib/LIBRARIES/perl-base/ usr/lib/LIBRARIES/perl/ usr/share/ usr/src/ var/cache/ var/lib/apt/ var/lib/dpkg/";
 
-/// Of these, what somebody's own packages may need.
+/// Of these, what a user's own packages may need.
 const KEPT_FOR_MORE: [&str; 3] =
     ["usr/lib/LIBRARIES/libdb-5", "usr/lib/LIBRARIES/libperl", "usr/share/perf"];
 

@@ -1,4 +1,4 @@
-//! Somebody's root file system, from a tar that is not trusted: what it has, or why it cannot be a root.
+//! Reads a user's root file system from a tar that is not trusted: its tree, or why it cannot be a root.
 //!
 //! Only headers are read here. Nothing of it is ever written below a folder of this machine: what is taken ends in the
 //! guest's own memory. Hard links become symbolic ones, and device nodes are the guest's own.

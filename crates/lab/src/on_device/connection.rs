@@ -90,7 +90,7 @@ impl Connection {
         }
     }
 
-    /// Lets an agent end in good order, because the device is going to be started anew.
+    /// Lets an agent end in good order, because the device is going to be restarted.
     pub(super) fn let_go(&mut self) {
         self.agent = None;
     }

@@ -5,8 +5,9 @@
 
 mod connection;
 mod images;
-mod population;
 mod set;
+
+use std::ffi::OsStr;
 
 use model::{
     architecture::Processor,
@@ -29,7 +30,6 @@ pub(crate) use self::images::in_turns;
 use self::{
     connection::{Connection, is_of_device},
     images::Images,
-    population::Population,
     set::DeviceSettings,
 };
 use crate::{
@@ -38,7 +38,9 @@ use crate::{
     device::Device,
     device_file::DeviceFile,
     functions::{self, Found, SymbolSources},
-    host, objects, plan,
+    host,
+    host_command::HostCommand,
+    objects, plan,
     remote::Remote,
     run_folder::RunFolder,
     runner::{Finished, TrialFiles, unchanged},
@@ -57,7 +59,8 @@ pub struct OnDevice {
     connection: Connection,
     /// The study's own programs, and both builds of one that is compared.
     pub(super) brought: UploadedPrograms,
-    population: Population,
+    /// Clients as they were brought last; `None` where none were, or where that is not known any more.
+    clients: Option<u32>,
     settings: DeviceSettings,
     images: Images,
 }
@@ -83,7 +86,7 @@ pub(super) fn prepare(
     Ok(Prepared { setup: device.into_setup(), study: file.study, found, versus })
 }
 
-/// A run that is gone on with, on the device that the command line names.
+/// Resumes a run on the device that the command line names.
 pub(super) fn again(
     lab: &Lab,
     named: &DeviceFile,
@@ -147,10 +150,9 @@ pub(super) fn peers(
 impl OnDevice {
     fn open(lab: &Lab, named: &DeviceFile) -> Result<Self, Error> {
         let connection = Connection::open(lab, named)?;
-        let (population, settings) =
-            (Population::of(named), DeviceSettings::asking(&named.settings));
-        let (brought, images) = Default::default();
-        Ok(Self { connection, brought, population, settings, images })
+        let settings = DeviceSettings::asking(&named.settings);
+        let (brought, clients, images) = Default::default();
+        Ok(Self { connection, brought, clients, settings, images })
     }
 
     fn into_setup(self) -> Setup {
@@ -186,7 +188,7 @@ impl OnDevice {
         }
         // Time there is real, whatever a variant says.
         study.variants.iter_mut().for_each(|variant| variant.mode = None);
-        if !self.population.can_change() {
+        if named.clients.is_none() {
             let clients = self.connection.census.clients();
             let left_out = only_count(study, clients);
             if !left_out.is_empty() {
@@ -201,7 +203,7 @@ impl OnDevice {
 
     /// Learns what is compared, and puts both builds there where builds are.
     fn put(&mut self, lab: &Lab, comparing: &mut Comparing<'_>) -> Result<(), Error> {
-        if !self.population.can_change() {
+        if self.connection.named().clients.is_none() {
             comparing.versus.clients = self.connection.census.clients();
             comparing.versus.cell = CellName::of(&comparing.versus.clients.to_string());
         }
@@ -250,9 +252,9 @@ impl OnDevice {
 
     /// The agent there. One that came in the place of another one gets what that one had.
     fn agent(&mut self, lab: &Lab) -> Result<&mut Remote, Error> {
-        let Self { connection, brought, settings, population, .. } = self;
+        let Self { connection, brought, settings, clients, .. } = self;
         connection.agent(lab, |agent| {
-            population.forget();
+            *clients = None;
             brought.put(agent)?;
             settings.set_again(lab, agent)
         })
@@ -335,16 +337,39 @@ impl OnDevice {
         Destination { files, cost }: Destination<'_>,
     ) -> Result<Reading, Error> {
         self.run_from(lab, &planned.id.variant)?;
-        self.agent(lab)?;
-        let Self { connection, population, .. } = self;
-        let agent = connection.agent(lab, |_| Ok(()))?;
-        population.have(lab, agent, planned.id.clients)?;
+        self.have_clients(lab, planned.id.clients)?;
+        let agent = self.agent(lab)?;
         agent.order(&Order::trial(planned.order.clone()))?;
         let reading = session::listen(agent, &planned.order, files, cost)?;
         if let Some(stacks) = &reading.stacks {
             objects::bring_all(lab, agent, stacks, &files.objects()?)?;
         }
         Ok(reading)
+    }
+}
+
+impl OnDevice {
+    /// Has the device file's command bring clients, where it has one; the device's own census says whether they came.
+    fn have_clients(&mut self, lab: &Lab, clients: u32) -> Result<(), Error> {
+        self.agent(lab)?;
+        if self.clients == Some(clients) {
+            return Ok(());
+        }
+        let named = self.connection.named().clone();
+        let Some(by) = &named.clients else { return Ok(()) };
+        self.clients = None;
+        let count = clients.to_string();
+        let values = [("HEADROOM_CLIENTS", OsStr::new(&count))];
+        let command = HostCommand::of(&named, "[clients] bring", &by.bring);
+        HostCommand { values: &values, ..command }.run(&lab.cancel)?;
+        let associated = connection::census_now(self.agent(lab)?)?.clients();
+        if associated != clients {
+            let why = format!("{named} has {associated} where {clients} were brought");
+            return Err(Failure::Clients(why).into());
+        }
+        self.clients = Some(clients);
+        lab.emit(Event::Associated { associated, clients });
+        Ok(())
     }
 }
 

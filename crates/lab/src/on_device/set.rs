@@ -1,4 +1,4 @@
-//! Settings of a device that figures need: set before the first trial, and set back after the last.
+//! Settings of a device that figures need: set before the first trial, and restored after the last.
 //!
 //! Talks to the agent, which sets them back by itself too, however it ends. What is not as it was is said, here and in the
 //! run.
@@ -16,11 +16,11 @@ use crate::{Error, Lab, device::ask, remote::Remote};
 #[derive(Debug, Default)]
 pub(super) struct DeviceSettings {
     asked: Settings,
-    /// Whether it was asked for: another agent is asked anew.
+    /// Whether they were set: another agent is asked again.
     is_set: bool,
     /// What each setting was before the first agent came.
     were: BTreeMap<String, String>,
-    /// What an earlier agent was to set back and did not, each once.
+    /// What an earlier agent was to restore and did not, each once.
     left: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl DeviceSettings {
 
     /// Sets everything back; answers what is not as it was.
     pub(super) fn set_back(&mut self, lab: &Lab, agent: &mut Remote) -> Result<Vec<String>, Error> {
-        // An agent that came in the place of the one before knows nothing of what that one set: it is asked anew, and
+        // An agent that came in the place of the one before knows nothing of what that one set: it is asked again, and
         // what it finds says whether the other one has set it back.
         self.set(lab, agent)?;
         let became = ordered(agent, &Settings::default())?;

@@ -169,7 +169,7 @@ fn alone(study: &Study, task: Span, rounds: u64) -> TrialOrder {
     TrialOrder { card: Some(card), window: study.trial.window, ..TrialOrder::default() }
 }
 
-/// The rounds that should take the time, and whether an attempt of so many ns is believed.
+/// The rounds that should take the time, and whether an attempt that took this long is believed.
 fn more(rounds: u64, took_ns: u64, task: Span) -> (u64, bool) {
     let wanted = task.as_nanos() as f64;
     let growth = wanted / took_ns as f64;

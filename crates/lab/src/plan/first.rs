@@ -9,7 +9,7 @@ use model::{
 
 use super::snapshots;
 
-/// The first trials of each variant at its fewest clients, in so many turns: whether it works is known there soonest. None
+/// The first trials of each variant at its fewest clients, in this many turns: whether it works is known there soonest. None
 /// where no more access points are needed for the others.
 pub(crate) fn first(plan: &[PlannedTrial], turns: u32) -> Vec<Vec<PlannedTrial>> {
     let could_be = |trial: &&PlannedTrial| {

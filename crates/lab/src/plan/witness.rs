@@ -1,6 +1,6 @@
 //! Which rounds of a window are checked: drawn for each repetition, the same for both sides of a pair.
 //!
-//! Pure. The seed is the study's, or made of its words; whoever must not guess the rounds is not shown the seed.
+//! Pure. The seed is the study's, or made of its words; a subject that must not guess the rounds is not shown it.
 
 use model::{
     random::Random,

@@ -31,7 +31,7 @@ pub(crate) fn take_all<T, R>(
     Ok(results)
 }
 
-/// Runs the same work on so many threads; the first failure is the one that is reported.
+/// Runs the same work on several threads; the first failure is the one that is reported.
 pub(crate) fn side_by_side<R: Send>(
     threads: usize,
     work: impl Fn() -> Result<R, Error> + Sync,

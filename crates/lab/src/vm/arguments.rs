@@ -110,7 +110,7 @@ impl Shape {
         needed.div_ceil(256) * 256
     }
 
-    /// Everything that a snapshot's content depends on alongside the image and QEMU.
+    /// Everything that a snapshot's content depends on besides the image and QEMU.
     pub fn key(&self) -> String {
         // The ports are no part of the guest: one snapshot serves them all.
         let arguments = [self.machine(), self.line_to_host(false)].concat().join(" ");

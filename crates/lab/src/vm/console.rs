@@ -39,7 +39,7 @@ pub(super) struct Shown {
     pub(super) associated: Option<(u32, u32)>,
     /// Bytes so far: growth is a sign of life.
     pub(super) bytes: u64,
-    /// Somebody who reads along.
+    /// A second reader.
     tap: Option<UnixStream>,
 }
 

@@ -30,7 +30,7 @@ pub enum Failure {
     Unexpected { got: &'static str, awaited: &'static str },
     #[error("the agent sent more than was ordered: {0}")]
     Excess(String),
-    /// An order of so many bytes, which an access point could not take in while it stands still.
+    /// An order of this many bytes, which an access point could not take in while it stands still.
     #[error(
         "an order of {} KiB; the longest is {} KiB: shorten the load's commands, or put them into a file there",
         .0.div_ceil(1024),

@@ -18,6 +18,7 @@ use std::{
 };
 
 use command_fds::{CommandFdExt, FdMapping};
+use linux::proc;
 use model::wire::{self, Frame, Order};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::json;
@@ -195,13 +196,9 @@ impl Machine {
 
     /// CPU time of QEMU so far, ms; `None` where it is gone.
     pub fn cpu_ms(&self) -> Option<u64> {
-        let stat =
-            std::fs::read_to_string(format!("/proc/{}/stat", self.channel.peer.qemu.id())).ok()?;
-        // The program's name may hold spaces and brackets; utime and stime are the 14th and 15th fields.
-        let (_, rest) = stat.rsplit_once(')')?;
-        let mut fields = rest.split_ascii_whitespace().skip(11);
-        let ticks = fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?;
-        Some(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1))
+        let text = proc::read(format!("/proc/{}/stat", self.channel.peer.qemu.id())).ok()?;
+        let stat = proc::stat(&text)?;
+        Some((stat.utime + stat.stime) * 1000 / rustix::param::clock_ticks_per_second().max(1))
     }
 
     /// Whether QEMU has ended by itself, as after `poweroff` in the guest.

@@ -4,8 +4,9 @@
 //! machines at the same time. Beyond a bound on the disk those in no use go.
 
 use std::{
-    fs,
+    fs::{self, File},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Instant,
 };
 
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::{Failure, Machine, Shape, Start};
 use crate::{
     Error, Lab,
-    cache::{self, Entry, InUse, Name},
+    cache::{self, Entry, Name},
     cache_model::Attached,
     device::Device,
     image::Image,
@@ -39,7 +40,7 @@ pub struct Snapshot {
     pub shape: Shape,
     pub born: Born,
     /// It stays where it is for as long as it may be restored.
-    _in_use: InUse,
+    _in_use: Option<Arc<File>>,
 }
 
 /// How a snapshot came to be.
