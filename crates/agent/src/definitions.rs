@@ -1,6 +1,6 @@
 //! Makes probes in tracefs, and removes them.
 //!
-//! A line in tracefs stays until somebody removes it, so before the first one is made a second process waits for the
+//! A line in tracefs stays until it is removed, so before the first one is made a second process waits for the
 //! agent's end ([`crate::undo`]). Where that was killed as well, the next agent that counts removes them.
 
 use std::io;

@@ -1,4 +1,4 @@
-//! What hostapd says of an interface over its control socket, and what it is told to do.
+//! Talks to hostapd over an interface's control socket: reads its status and its stations, and sends it commands.
 //!
 //! Format: hostapd's `STATUS`, lines of `key=value`; `bss[i]` and `num_sta[i]` belong together.
 
@@ -66,8 +66,7 @@ impl Control {
         }
     }
 
-    /// What hostapd says of the interface (`STATUS`), and behind that of each of its stations, as
-    /// `hostapd_cli all_sta` prints it.
+    /// The status of the interface (`STATUS`), then that of each of its stations, as `hostapd_cli all_sta` prints it.
     pub(crate) fn all_stations(&self) -> io::Result<String> {
         let mut all = ask(&self.socket, "STATUS", PATIENCE)?;
         let mut words = "STA-FIRST".to_owned();

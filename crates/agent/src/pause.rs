@@ -355,7 +355,7 @@ impl Drop for Pause {
 /// The sample at which a span begins, and its state; `None` is the end of the last span.
 type Change = (u64, Option<PauseState>);
 
-/// The changes in a window of so many intervals between samples.
+/// The changes in a window of this many intervals between samples.
 fn changes(spans: &[PauseSpan], intervals: u64) -> Result<Vec<Change>, String> {
     let (mut changes, mut at) = (Vec::with_capacity(spans.len() + 1), 0);
     for span in spans {

@@ -298,7 +298,7 @@ impl Report<'_> {
         Conclusion::fail(format!("{} is {own}, {of} is {bracket}{unit}{age}", self.named(entry)))
     }
 
-    /// Whose value it is that the subject gave: one of so many seconds before; or at least how old it must be.
+    /// How old the subject's value is: when it was the right one, or at least how long ago it must have been read.
     fn age(&self, entry: &Entry, source: &Source, own: &Value) -> Option<String> {
         let earlier = || self.past(source).filter(|(at_ns, _)| *at_ns < self.at_ns);
         let seconds = |at_ns: u64| (self.at_ns - at_ns) as f64 / 1e9;

@@ -1,6 +1,6 @@
 //! The shell that a person uses, and where it and what a study starts look for programs.
 //!
-//! Where the root is somebody's own firmware, programs of Debian's that it has none of are in a folder apart.
+//! Where the root is a user's own firmware, the programs that it lacks are Debian's, in a folder of their own.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub(super) fn search_path() -> String {
     }
 }
 
-/// Whether the root is somebody's own firmware.
+/// Whether the root is a user's own firmware.
 fn is_foreign() -> bool {
     Path::new(RELOCATED).exists()
 }

@@ -229,7 +229,7 @@ fn packet_threads() -> Vec<String> {
 }
 
 #[test]
-fn packet_threads_are_nicer_for_the_trial_only_and_nothing_is_left_whoever_ends_it() {
+fn packet_threads_are_nicer_for_the_trial_only_and_nothing_is_left_however_it_ends() {
     let before = packet_threads();
     let control = Control::Together(vec![Control::Weight(64), Control::PacketNice(-10)]);
     let order = || ordered(Some(traffic()), Some(application()), control.clone());
