@@ -54,7 +54,7 @@ fn unwind(elf: &Elf) {
         let Ok(row) = unwinding.row(address) else { continue };
         let mut state = State { pc: address, ..State::default() };
         (0..REGISTERS).for_each(|number| state.set(number, Some(0x1000)));
-        if let Ok(caller) = unwinding.caller(row, &state, Step { cpu, stack: &stack, bias: 0 }) {
+        if let Ok(caller) = unwinding.caller(&row, &state, Step { cpu, stack: &stack, bias: 0 }) {
             assert!(caller.pc != 0);
         }
     }

@@ -106,7 +106,7 @@ pub fn of_recording(name: &str, head: &Head, folded: &Folded) -> ProfileFigures 
         stack_bytes: head.stack_bytes,
         scope: head.command.clone().unwrap_or_default(),
         captures,
-        ..figures_of(profile, &Functions::of(profile), &costs)
+        ..figures_of(profile, &costs)
     }
 }
 
@@ -198,7 +198,6 @@ struct ProfiledCell<'a> {
     cell: &'a FoldedCell,
     sources: Vec<CaptureTrial<'a>>,
     captures: Vec<Capture>,
-    functions: Functions,
     costs: Costs,
 }
 
@@ -215,9 +214,8 @@ impl<'a> ProfiledCell<'a> {
         let sources: Vec<_> = sources.collect();
         let captures = sources.iter().enumerate();
         let captures: Vec<_> = captures.map(|(at, one)| one.figures(cell, at)).collect();
-        let profile = &cell.folded.profile;
-        let (functions, costs) = (Functions::of(profile), costs(profile, &captures));
-        Self { cell, sources, captures, functions, costs }
+        let costs = costs(&cell.folded.profile, &captures);
+        Self { cell, sources, captures, costs }
     }
 
     /// Whether a single sample was taken.
@@ -236,26 +234,26 @@ impl<'a> ProfiledCell<'a> {
             stack_bytes: order.map_or(0, |order| order.stack_bytes),
             scope: order.map(|order| order.scope.to_string()).unwrap_or_default(),
             captures: self.captures.clone(),
-            ..figures_of(&self.cell.folded.profile, &self.functions, &self.costs)
+            ..figures_of(&self.cell.folded.profile, &self.costs)
         }
     }
 
     fn side(&self) -> Side<'_> {
         Side {
             profile: &self.cell.folded.profile,
-            functions: &self.functions,
             costs: &self.costs,
             repetitions: &self.cell.repetitions,
         }
     }
 }
 
-fn figures_of(profile: &Profile, functions: &Functions, costs: &Costs) -> ProfileFigures {
+fn figures_of(profile: &Profile, costs: &Costs) -> ProfileFigures {
+    let functions = Functions::of(profile);
     ProfileFigures {
         tree: stacks::tree(profile, costs),
-        functions: stacks::function_costs(functions, profile, costs),
+        functions: stacks::function_costs(&functions, profile, costs),
         unknown: stacks::unknown(profile),
-        waiting: stacks::named_waiting(functions, profile, costs),
+        waiting: stacks::named_waiting(&functions, profile, costs),
         ..ProfileFigures::default()
     }
 }

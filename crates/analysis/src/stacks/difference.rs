@@ -4,24 +4,21 @@
 //! change counts as distinguished where Student's 95 % interval of the paired differences leaves out 0.
 //! What vanished and what is new is kept: it is a path with a cost of 0 on one side.
 
-use std::collections::BTreeMap;
-
 use crate::{
     profiles::{DifferenceNode, DifferenceTree, FunctionChange},
     stacks::{
         cost::Costs,
         functions::{Function, Functions},
-        profile::Profile,
-        tree::{Path, Ranking, file_name, paths, ranked},
+        profile::{Profile, in_both},
+        tree::{Path, frames, paths},
     },
-    stats::Estimate,
+    stats::{Estimate, Interval},
 };
 
 /// What is compared: a variant's profile at one client count.
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'a> {
     pub(crate) profile: &'a Profile,
-    pub(crate) functions: &'a Functions,
     pub(crate) costs: &'a Costs,
     pub(crate) repetitions: &'a [u32],
 }
@@ -29,7 +26,23 @@ pub(crate) struct Side<'a> {
 /// The union of both trees, and every function by the size of its change.
 pub(crate) fn difference(before: Side, after: Side) -> (DifferenceTree, Vec<FunctionChange>) {
     let pairing = Pairing::of(before, after);
-    (tree(before, after, &pairing), functions(before, after, &pairing))
+    let profile = Profile::merged(&[before.profile, after.profile], in_both);
+    let change = |samples: &[u64]| pairing.change(samples.split_at(before.profile.samples.len()));
+    let node = |Path { frame, depth, samples }: Path| {
+        let Change { before, after, significant, .. } = change(&samples);
+        DifferenceNode { frame, depth, before, after, significant }
+    };
+    let nodes = paths(&profile).into_iter().map(node).collect();
+    let function = |Function { name, module, inclusive, .. }: Function| {
+        let Change { before, after, interval, significant } = change(&inclusive);
+        FunctionChange { name, module, before, after, interval, significant }
+    };
+    let mut functions: Vec<_> = Functions::of(&profile).all.into_iter().map(function).collect();
+    functions.sort_by(|a, b| {
+        let size = |change: &FunctionChange| (change.after - change.before).abs();
+        size(b).total_cmp(&size(a)).then_with(|| a.name.cmp(&b.name))
+    });
+    (DifferenceTree { nodes, frames: frames(&profile) }, functions)
 }
 
 /// Which captures are compared.
@@ -43,13 +56,8 @@ struct Pairing {
 struct Change {
     before: f64,
     after: f64,
-    estimate: Option<Estimate>,
-}
-
-impl Change {
-    fn significant(&self) -> bool {
-        self.estimate.is_some_and(|change| change.differs_from_zero())
-    }
+    interval: Option<Interval>,
+    significant: bool,
 }
 
 impl Pairing {
@@ -81,56 +89,14 @@ impl Pairing {
             .iter()
             .map(|(a, b)| of(after_costs, *b, after) - of(before_costs, *a, before))
             .collect();
+        let estimate = Estimate::of(&differences);
         Change {
             before: before_costs.mean(before),
             after: after_costs.mean(after),
-            estimate: Estimate::of(&differences),
+            interval: estimate.and_then(|change| change.interval),
+            significant: estimate.is_some_and(|change| change.differs_from_zero()),
         }
     }
-}
-
-fn tree(before: Side, after: Side, pairing: &Pairing) -> DifferenceTree {
-    // Whether a compiler inlines a function may differ between two builds of the same path.
-    let profiles = [before.profile, after.profile];
-    let Ranking { frames, ranks } = ranked(&profiles, |_| false);
-    let node = |path: Path| {
-        let change = pairing.change(path.samples.split_at(before.profile.samples.len()));
-        let (significant, Path { frame, depth, .. }) = (change.significant(), path);
-        DifferenceNode { frame, depth, before: change.before, after: change.after, significant }
-    };
-    DifferenceTree { nodes: paths(&profiles, &ranks).into_iter().map(node).collect(), frames }
-}
-
-fn functions(before: Side, after: Side, pairing: &Pairing) -> Vec<FunctionChange> {
-    let mut both: BTreeMap<(&str, &str), [Option<&Function>; 2]> = BTreeMap::new();
-    for (side, all) in [before, after].map(|side| &side.functions.all).into_iter().enumerate() {
-        for function in all {
-            let key = (function.name.as_str(), file_name(&function.module));
-            both.entry(key).or_default()[side] = Some(function);
-        }
-    }
-    let mut changes: Vec<_> =
-        both.into_values().filter_map(|pair| function_change(pair, pairing)).collect();
-    changes.sort_by(|a, b| {
-        let size = |change: &FunctionChange| (change.after - change.before).abs();
-        size(b).total_cmp(&size(a)).then_with(|| a.name.cmp(&b.name))
-    });
-    changes
-}
-
-fn function_change(pair: [Option<&Function>; 2], pairing: &Pairing) -> Option<FunctionChange> {
-    let named = pair.into_iter().flatten().next_back()?;
-    let [before, after] =
-        pair.map(|one| one.map(|one| one.inclusive.as_slice()).unwrap_or_default());
-    let change = pairing.change((before, after));
-    Some(FunctionChange {
-        name: named.name.clone(),
-        module: named.module.clone(),
-        before: change.before,
-        after: change.after,
-        interval: change.estimate.and_then(|change| change.interval),
-        significant: change.significant(),
-    })
 }
 
 #[cfg(test)]
@@ -142,7 +108,6 @@ mod tests {
 
     fn found(sides: [Lines; 2], repetitions: [&[u32]; 2]) -> (DifferenceTree, Vec<FunctionChange>) {
         let profiles = sides.map(profile);
-        let functions = profiles.each_ref().map(Functions::of);
         // One sample costs 1 µs a second.
         let costs = profiles.each_ref().map(|profile| {
             let cpu: Vec<_> = profile.samples.iter().map(|all| Some(*all as f64)).collect();
@@ -150,7 +115,6 @@ mod tests {
         });
         let side = |at: usize| Side {
             profile: &profiles[at],
-            functions: &functions[at],
             costs: &costs[at],
             repetitions: repetitions[at],
         };

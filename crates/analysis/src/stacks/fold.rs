@@ -9,9 +9,10 @@ use std::{
 };
 
 use crate::stacks::{
+    cost::add,
     files::{FileId, Files},
     perf_data::{Corrupt, Recording, Summary},
-    profile::{Profile, Stack},
+    profile::{Profile, Stack, exactly},
     resolve::{Names, Resolver},
 };
 
@@ -73,17 +74,13 @@ impl Folder {
 
     /// Everything, in the order of names.
     pub fn finish(self) -> Folded {
-        let (modules, frames, ranks) = self.names.sorted();
-        let mut all = vec![0; self.captures.len()];
-        let of = |(stack, mut samples): (Box<[u32]>, Vec<u64>)| {
-            samples.resize(all.len(), 0);
-            all.iter_mut().zip(&samples).for_each(|(all, samples)| *all += samples);
-            let rank = |frame: &u32| ranks.get(*frame as usize).copied();
-            Stack { frames: stack.iter().filter_map(rank).collect(), samples }
-        };
-        let mut stacks: Vec<Stack> = self.stacks.into_iter().map(of).collect();
-        stacks.sort_by(|a, b| a.frames.cmp(&b.frames));
-        let profile = Profile { modules, frames, stacks, samples: all };
-        Folded { profile, captures: self.captures }
+        let Names { modules, frames } = self.names;
+        let mut samples = vec![0; self.captures.len()];
+        self.stacks.values().for_each(|of_stack| add(&mut samples, of_stack));
+        let stack = |(frames, samples): (Box<[u32]>, _)| Stack { frames: frames.into(), samples };
+        let stacks = self.stacks.into_iter().map(stack).collect();
+        let (modules, frames) = (modules.into_iter().collect(), frames.into_iter().collect());
+        let profile = Profile { modules, frames, stacks, samples };
+        Folded { profile: Profile::merged(&[&profile], exactly), captures: self.captures }
     }
 }

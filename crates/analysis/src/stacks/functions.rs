@@ -23,8 +23,6 @@ pub(crate) struct Function {
     pub(crate) inclusive: Vec<u64>,
     /// Samples with it innermost.
     pub(crate) own: Vec<u64>,
-    /// Of the latter by what called it, a place among the functions.
-    callers: BTreeMap<usize, u64>,
 }
 
 /// All functions of a profile, by name and module.
@@ -36,71 +34,61 @@ pub(crate) struct Functions {
 
 impl Functions {
     pub(crate) fn of(profile: &Profile) -> Self {
-        let mut functions = Self::named(profile);
+        let nothing = vec![0; profile.samples.len()];
+        let mut places: BTreeMap<(&str, u32), usize> = BTreeMap::new();
+        let mut functions = Self { all: Vec::new(), of_frame: Vec::new() };
+        for frame in &profile.frames {
+            let module = profile.module(frame);
+            let place = (frame.naming != Naming::Process).then(|| {
+                *places.entry((&frame.name, frame.module)).or_insert_with(|| {
+                    functions.all.push(Function {
+                        name: frame.name.clone(),
+                        module: module.name.clone(),
+                        kernel: module.kernel,
+                        naming: frame.naming,
+                        inclusive: nothing.clone(),
+                        own: nothing.clone(),
+                    });
+                    functions.all.len() - 1
+                })
+            });
+            functions.of_frame.push(place);
+        }
         // The stack in which a function was seen last, so that recursion counts once.
         let mut seen = vec![usize::MAX; functions.all.len()];
         for (at, stack) in profile.stacks.iter().enumerate() {
-            for frame in &stack.frames {
-                let Some(function) = functions.place(*frame) else { continue };
-                if std::mem::replace(&mut seen[function], at) != at {
-                    add(&mut functions.all[function].inclusive, &stack.samples);
+            let innermost = functions.innermost(stack).next();
+            if let Some(place) = innermost {
+                add(&mut functions.all[place].own, &stack.samples);
+            }
+            for place in stack.frames.iter().filter_map(|frame| functions.of_frame[*frame as usize])
+            {
+                if std::mem::replace(&mut seen[place], at) != at {
+                    add(&mut functions.all[place].inclusive, &stack.samples);
                 }
             }
-            functions.innermost(stack);
         }
         functions
     }
 
-    fn named(profile: &Profile) -> Self {
-        let captures = profile.samples.len();
-        let mut places: BTreeMap<(&str, u32), usize> = BTreeMap::new();
-        let mut all: Vec<Function> = Vec::new();
-        let mut of_frame = Vec::with_capacity(profile.frames.len());
-        for frame in &profile.frames {
-            if frame.naming == Naming::Process {
-                of_frame.push(None);
-                continue;
-            }
-            let place = *places.entry((&frame.name, frame.module)).or_insert_with(|| {
-                let module = profile.modules.get(frame.module as usize);
-                all.push(Function {
-                    name: frame.name.clone(),
-                    module: module.map(|module| module.name.clone()).unwrap_or_default(),
-                    kernel: module.is_some_and(|module| module.kernel),
-                    naming: frame.naming,
-                    inclusive: vec![0; captures],
-                    own: vec![0; captures],
-                    callers: BTreeMap::new(),
-                });
-                all.len() - 1
-            });
-            of_frame.push(Some(place));
-        }
-        Self { all, of_frame }
-    }
-
-    /// The function of a frame, a place among all.
-    pub(crate) fn place(&self, frame: u32) -> Option<usize> {
-        self.of_frame.get(frame as usize).copied().flatten()
-    }
-
-    fn innermost(&mut self, stack: &Stack) {
-        let Some(function) = stack.frames.last().and_then(|frame| self.place(*frame)) else {
-            return;
-        };
-        let caller = stack.frames.iter().rev().skip(1).find_map(|frame| self.place(*frame));
-        let all = &mut self.all[function];
-        add(&mut all.own, &stack.samples);
-        if let Some(caller) = caller {
-            *all.callers.entry(caller).or_default() += stack.samples.iter().sum::<u64>();
-        }
+    /// The functions of a stack, innermost first, where the innermost frame is one.
+    fn innermost(&self, stack: &Stack) -> impl Iterator<Item = usize> {
+        stack.frames.iter().rev().map_while(|frame| self.of_frame[*frame as usize])
     }
 
     /// What called a function most often when it was innermost.
-    pub(crate) fn caller(&self, function: &Function) -> Option<String> {
-        let most =
-            function.callers.iter().max_by_key(|(at, samples)| (**samples, usize::MAX - **at));
-        most.and_then(|(at, _)| self.all.get(*at)).map(|caller| caller.name.clone())
+    pub(crate) fn caller(&self, profile: &Profile, function: usize) -> Option<&str> {
+        let mut callers: BTreeMap<usize, u64> = BTreeMap::new();
+        for stack in &profile.stacks {
+            let mut functions = self.innermost(stack);
+            if functions.next() == Some(function)
+                && let Some(caller) = functions.next()
+            {
+                *callers.entry(caller).or_default() += stack.samples.iter().sum::<u64>();
+            }
+        }
+        let most = callers.iter().max_by_key(|(at, samples)| (**samples, usize::MAX - **at));
+        most.map(|(at, _)| &*self.all[*at].name)
     }
 }
 
@@ -166,9 +154,9 @@ mod tests {
 
     #[test]
     fn what_calls_a_function_most_is_reported() {
-        let functions =
-            Functions::of(&profile(&[("d;a;spin", &[2]), ("d;b;spin", &[3]), ("d;spin", &[9])]));
-        let spin = functions.all.iter().find(|each| each.name == "spin").unwrap();
-        assert_eq!(functions.caller(spin).as_deref(), Some("b"));
+        let profile = profile(&[("d;a;spin", &[2]), ("d;b;spin", &[3]), ("d;spin", &[9])]);
+        let functions = Functions::of(&profile);
+        let spin = functions.all.iter().position(|each| each.name == "spin").unwrap();
+        assert_eq!(functions.caller(&profile, spin), Some("b"));
     }
 }

@@ -1,6 +1,10 @@
 //! Stacks, folded: each distinct one once, with how often it was seen in each capture.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
+
+use crate::stacks::cost::add;
 
 /// Folded stacks of one or several captures of the same thing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +21,69 @@ pub struct Stack {
     pub frames: Vec<u32>,
     /// Samples in each capture, in the captures' order.
     pub samples: Vec<u64>,
+}
+
+/// What tells frames apart: the name first, then the module, whether it is the kernel's, the naming, and inlining.
+type Key<'a> = (&'a str, &'a str, bool, Naming, bool);
+
+/// Frames of one profile.
+pub(super) fn exactly<'a>(frame: &'a Frame, module: &'a Module) -> Key<'a> {
+    (&frame.name, &module.name, module.kernel, frame.naming, frame.inlined)
+}
+
+/// Frames of two builds: each may lie in a folder of its own, and inline other functions.
+pub(super) fn in_both<'a>(frame: &'a Frame, module: &'a Module) -> Key<'a> {
+    (&frame.name, file_name(&module.name), module.kernel, frame.naming, false)
+}
+
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+impl Profile {
+    pub(super) fn module(&self, frame: &Frame) -> &Module {
+        &self.modules[frame.module as usize]
+    }
+
+    /// Several profiles as one, their captures side by side, in the order of their frames' names. Frames with one key are
+    /// one.
+    pub(super) fn merged(
+        profiles: &[&Profile],
+        key: for<'a> fn(&'a Frame, &'a Module) -> Key<'a>,
+    ) -> Self {
+        let mut places: BTreeMap<Key, (u32, &Frame, &Module)> = BTreeMap::new();
+        for profile in profiles {
+            for frame in &profile.frames {
+                let module = profile.module(frame);
+                places.entry(key(frame, module)).or_insert((0, frame, module));
+            }
+        }
+        let mut merged = Self::default();
+        let mut modules: BTreeMap<(&str, bool), u32> = BTreeMap::new();
+        for ((_, file, kernel, ..), (place, frame, module)) in &mut places {
+            *place = merged.frames.len() as u32;
+            let module = *modules.entry((*file, *kernel)).or_insert_with(|| {
+                merged.modules.push(module.clone());
+                merged.modules.len() as u32 - 1
+            });
+            merged.frames.push(Frame { module, ..frame.clone() });
+        }
+        merged.samples = profiles.iter().flat_map(|profile| profile.samples.clone()).collect();
+        let (mut stacks, mut first): (BTreeMap<Vec<u32>, Vec<u64>>, _) = Default::default();
+        for profile in profiles {
+            let place = |frame: &Frame| places[&key(frame, profile.module(frame))].0;
+            let places: Vec<u32> = profile.frames.iter().map(place).collect();
+            for stack in &profile.stacks {
+                let frames = stack.frames.iter().map(|frame| places[*frame as usize]).collect();
+                let samples = stacks.entry(frames).or_insert_with(|| vec![0; merged.samples.len()]);
+                add(&mut samples[first..], &stack.samples);
+            }
+            first += profile.samples.len();
+        }
+        let stack = |(frames, samples)| Stack { frames, samples };
+        merged.stacks = stacks.into_iter().map(stack).collect();
+        merged
+    }
 }
 
 /// One place in a stack.

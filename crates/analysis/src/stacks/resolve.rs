@@ -190,8 +190,8 @@ impl<'f> Resolver<'f> {
 /// Modules and frames, each once, by the place of its first appearance.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    modules: IndexSet<Module>,
-    frames: IndexSet<Frame>,
+    pub(super) modules: IndexSet<Module>,
+    pub(super) frames: IndexSet<Frame>,
 }
 
 impl Names {
@@ -211,24 +211,4 @@ impl Names {
     fn unknown(&mut self, cause: Cause, module: u32) -> u32 {
         self.frame(Frame::of(cause.name().to_owned(), Naming::Unknown(cause), module))
     }
-
-    /// Both in order, and for each frame's place before the place now.
-    pub(super) fn sorted(self) -> (Vec<Module>, Vec<Frame>, Vec<u32>) {
-        let (modules, ranks) = sorted(self.modules.into_iter().collect());
-        let module = |frame: &Frame| ranks.get(frame.module as usize).copied().unwrap_or(0);
-        let frames = self.frames.into_iter().map(|frame| Frame { module: module(&frame), ..frame });
-        let (frames, ranks) = sorted(frames.collect());
-        (modules, frames, ranks)
-    }
-}
-
-/// Things in order, and for each place before the place now.
-fn sorted<T: Ord>(all: Vec<T>) -> (Vec<T>, Vec<u32>) {
-    let mut all: Vec<(T, usize)> = all.into_iter().zip(0..).collect();
-    all.sort();
-    let mut ranks = vec![0; all.len()];
-    for (rank, (_, place)) in all.iter().enumerate() {
-        ranks[*place] = rank as u32;
-    }
-    (all.into_iter().map(|(one, _)| one).collect(), ranks)
 }

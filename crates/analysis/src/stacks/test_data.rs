@@ -4,7 +4,7 @@
 //! name, a trailing `*` an inlined frame, `lib!f` a function of `/usr/lib/lib`; the rest is in
 //! `/usr/bin/PROCESS`.
 
-use crate::stacks::profile::{Cause, Frame, Module, Naming, Profile, Stack};
+use crate::stacks::profile::{Cause, Frame, Module, Naming, Profile, Stack, exactly};
 
 /// A profile from stacks, outermost first, with their samples in each capture.
 pub(crate) fn profile(stacks: &[(&str, &[u64])]) -> Profile {
@@ -19,7 +19,7 @@ pub(crate) fn profile(stacks: &[(&str, &[u64])]) -> Profile {
         }
         profile.stacks.push(Stack { frames, samples: samples.to_vec() });
     }
-    profile
+    Profile::merged(&[&profile], exactly)
 }
 
 fn frame(profile: &mut Profile, names: [&str; 2], at: usize) -> u32 {

@@ -1,113 +1,62 @@
 //! Folded stacks as a tree of calls, each node with its cost and that of all below it.
 //!
-//! Frames are ranked by name first, so that stacks sorted by their frames' ranks come in the tree's own
-//! order, and the tree is built in one pass without a map.
-
-use std::collections::BTreeMap;
+//! Stacks stand in the order of their frames' names, which is the tree's own: it is built in one pass without a map.
 
 use crate::{
     profiles::{Node, Tree, TreeFrame},
     stacks::{
         cost::{Costs, add},
-        profile::{Frame, Naming, Profile},
+        profile::{Frame, Profile},
         waiting,
     },
 };
 
 pub(crate) fn tree(profile: &Profile, costs: &Costs) -> Tree {
-    let Ranking { frames, ranks } = ranked(&[profile], |frame| frame.inlined);
     let node = |path: Path| Node {
         frame: path.frame,
         depth: path.depth,
         samples: path.samples.iter().sum(),
         us_per_s: costs.mean(&path.samples),
     };
-    Tree { nodes: paths(&[profile], &ranks).into_iter().map(node).collect(), frames }
+    Tree { nodes: paths(profile).into_iter().map(node).collect(), frames: frames(profile) }
 }
 
 /// A node of the tree: a frame below others.
 pub(super) struct Path {
     pub(super) frame: u32,
     pub(super) depth: u32,
-    /// Samples with it and all below it, in each capture of all profiles.
+    /// Samples with it and all below it, in each capture.
     pub(super) samples: Vec<u64>,
 }
 
-/// All paths of several profiles, each before those below it; `ranks` are the places of their frames.
-pub(super) fn paths(profiles: &[&Profile], ranks: &[Vec<u32>]) -> Vec<Path> {
-    let captures: usize = profiles.iter().map(|profile| profile.samples.len()).sum();
-    let mut stacks: Vec<(Vec<u32>, usize, &[u64])> = Vec::new();
-    let mut first = 0;
-    for (profile, ranks) in profiles.iter().zip(ranks) {
-        let rank = |frame: &u32| ranks.get(*frame as usize).copied();
-        stacks.extend(profile.stacks.iter().map(|stack| {
-            (stack.frames.iter().filter_map(rank).collect(), first, stack.samples.as_slice())
-        }));
-        first += profile.samples.len();
-    }
-    stacks.sort();
+/// All paths of a profile, each before those below it.
+pub(super) fn paths(profile: &Profile) -> Vec<Path> {
     let (mut paths, mut open, mut last): (Vec<Path>, Vec<usize>, &[u32]) = Default::default();
-    for (frames, first, samples) in &stacks {
-        open.truncate(last.iter().zip(frames).take_while(|(a, b)| a == b).count());
-        for frame in &frames[open.len()..] {
+    for stack in &profile.stacks {
+        open.truncate(last.iter().zip(&stack.frames).take_while(|(a, b)| a == b).count());
+        for frame in &stack.frames[open.len()..] {
             let depth = open.len() as u32;
             open.push(paths.len());
-            paths.push(Path { frame: *frame, depth, samples: vec![0; captures] });
+            paths.push(Path { frame: *frame, depth, samples: vec![0; profile.samples.len()] });
         }
         for at in &open {
-            add(&mut paths[*at].samples[*first..], samples);
+            add(&mut paths[*at].samples, &stack.samples);
         }
-        last = frames;
+        last = &stack.frames;
     }
     paths
 }
 
-/// The frames of several profiles, ranked, and for each profile its frames' places among them.
-pub(crate) struct Ranking {
-    pub(crate) frames: Vec<TreeFrame>,
-    pub(crate) ranks: Vec<Vec<u32>>,
-}
-
-/// By name first: children of one node are then in the order of their names.
-type Key<'a> = (&'a str, &'a str, bool, Naming, bool);
-
-/// Frames that are the same in two profiles are one. `apart` says whether inlining keeps them apart.
-pub(crate) fn ranked(profiles: &[&Profile], apart: fn(&TreeFrame) -> bool) -> Ranking {
-    let each: Vec<Vec<TreeFrame>> = profiles.iter().map(|profile| frames_of(profile)).collect();
-    let mut places: BTreeMap<Key, (u32, TreeFrame)> = BTreeMap::new();
-    for frame in each.iter().flatten() {
-        places.entry(key(frame, apart)).or_insert_with(|| (0, frame.clone()));
-    }
-    for (at, (place, _)) in places.values_mut().enumerate() {
-        *place = at as u32;
-    }
-    let rank = |frame: &TreeFrame| places.get(&key(frame, apart)).map_or(0, |(place, _)| *place);
-    Ranking {
-        ranks: each.iter().map(|frames| frames.iter().map(rank).collect()).collect(),
-        frames: places.into_values().map(|(_, frame)| frame).collect(),
-    }
-}
-
-fn key(frame: &TreeFrame, apart: fn(&TreeFrame) -> bool) -> Key<'_> {
-    (&frame.name, file_name(&frame.module), frame.kernel, frame.naming, apart(frame))
-}
-
-/// Of a path its last part: two variants may keep the same program in two folders.
-pub(crate) fn file_name(module: &str) -> &str {
-    module.rsplit('/').next().unwrap_or(module)
-}
-
-fn frames_of(profile: &Profile) -> Vec<TreeFrame> {
+pub(super) fn frames(profile: &Profile) -> Vec<TreeFrame> {
     let of = |frame: &Frame| {
-        let module = profile.modules.get(frame.module as usize);
-        let kernel = module.is_some_and(|module| module.kernel);
+        let module = profile.module(frame);
         TreeFrame {
             name: frame.name.clone(),
-            module: module.map(|module| module.name.clone()).unwrap_or_default(),
-            kernel,
+            module: module.name.clone(),
+            kernel: module.kernel,
             naming: frame.naming,
             inlined: frame.inlined,
-            waits: waiting::reason(&frame.name, kernel).is_some(),
+            waits: waiting::reason(&frame.name, module.kernel).is_some(),
         }
     };
     profile.frames.iter().map(of).collect()

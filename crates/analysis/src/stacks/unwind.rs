@@ -10,7 +10,7 @@ mod table;
 
 pub use self::{
     step::Step,
-    table::{Entry, Unwinding},
+    table::{Entry, Row, Unwinding},
 };
 use super::{
     happening::{Architecture, Registers},

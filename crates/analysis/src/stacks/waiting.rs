@@ -99,20 +99,20 @@ fn ends(name: &str, known: &str) -> bool {
 
 /// Functions of a profile that are known to wait, most samples first.
 pub(crate) fn named(functions: &Functions, profile: &Profile, costs: &Costs) -> Vec<Waiting> {
-    let known = |function: &Function| {
+    let known = |(place, function): (usize, &Function)| {
         let samples: u64 = function.own.iter().sum();
         let reason = reason(&function.name, function.kernel).filter(|_| samples > 0)?;
         Some(Waiting {
             function: function.name.clone(),
             module: function.module.clone(),
-            caller: functions.caller(function),
+            caller: functions.caller(profile, place).map(str::to_owned),
             reason: reason.to_owned(),
             samples,
             share: samples as f64 / profile.samples.iter().sum::<u64>().max(1) as f64,
             cpu: costs.estimate(&function.own),
         })
     };
-    let mut found: Vec<_> = functions.all.iter().filter_map(known).collect();
+    let mut found: Vec<_> = functions.all.iter().enumerate().filter_map(known).collect();
     found.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.function.cmp(&b.function)));
     found
 }

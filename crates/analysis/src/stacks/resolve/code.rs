@@ -8,7 +8,7 @@ use crate::stacks::{
     object::Elf,
     profile::{Cause, Frame, Naming},
     symbols::Symbols,
-    unwind::{End, Unwinding, bare::is_trampoline},
+    unwind::{End, Row, Unwinding, bare::is_trampoline},
 };
 
 /// Functions that nothing called, by name: glibc's, musl's, the kernel's interface to signals aside.
@@ -39,18 +39,16 @@ pub(super) struct Code {
     /// Whether it is the kernel's own code in every process.
     pub(super) is_vdso: bool,
     /// What is known of an address: found once, and then looked up.
-    sites: BTreeMap<u64, Site>,
+    pub(super) sites: BTreeMap<u64, Site>,
 }
 
 /// What is known of an address.
 pub(super) struct Site {
     /// Its frames, innermost first.
     pub(super) frames: Box<[u32]>,
-    pub(super) row: Row,
+    /// The row that a caller is found by; or why there is none.
+    pub(super) row: Result<Row, End>,
 }
-
-/// The row of its file that a caller is found by; or why there is none.
-pub(super) type Row = Result<u32, End>;
 
 impl Code {
     pub(super) fn new(elf: Elf, debug: Option<&Elf>, module: u32, is_vdso: bool) -> Self {
@@ -75,7 +73,7 @@ impl Code {
         symbol.or_else(|| self.unwind.entry(address).map(|entry| entry.start))
     }
 
-    fn row(&mut self, address: u64) -> Row {
+    fn row(&mut self, address: u64) -> Result<Row, End> {
         if self.is_outermost(address) {
             return Err(End::Whole);
         }

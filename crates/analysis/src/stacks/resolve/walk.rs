@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use self::bare::VDSO;
 use super::{
     Names,
-    code::{Code, Row, Site},
+    code::{Code, Site},
     generated::GeneratedCode,
     loading::Loading,
 };
@@ -20,7 +20,7 @@ use crate::stacks::{
     kernel::Kernel,
     profile::{Cause, Frame, Module, Naming},
     space::{MappedFile, Process},
-    unwind::{End, Stack, State, Step},
+    unwind::{End, Row, Stack, State, Step},
 };
 
 /// Deeper than any copy of a stack can be: the smallest frame has 8 bytes, the largest copy 64 KiB.
@@ -33,6 +33,8 @@ const GENERATED: &str = "[generated code]";
 const ANONYMOUS: &str = "anonymous";
 
 const BROKEN: End = End::Lost(Cause::Broken);
+
+const LOST: End = End::Lost(Cause::NoUnwindInfo);
 
 pub(super) struct Known<'f> {
     loading: Loading<'f>,
@@ -65,12 +67,11 @@ pub(super) struct Task<'a> {
     pub(super) stack: Stack<'a>,
 }
 
-/// An address of a file, and how its caller is found.
+/// An address of a file.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     file: u32,
     address: u64,
-    row: Row,
 }
 
 impl<'f> Known<'f> {
@@ -109,10 +110,10 @@ impl<'f> Known<'f> {
                     return (End::Lost(Cause::NoUnwindInfo), Some(module));
                 }
             };
-            let row = self.frames(file, address, out);
-            let place = Place { file, address, row };
+            let place = Place { file, address };
+            self.frames(place, out);
             let next = match self.step(task, place, &state) {
-                Err(End::Lost(Cause::NoUnwindInfo)) if place.row.is_err() => {
+                Err(LOST) if matches!(self.row(place), Some(Err(_))) => {
                     bare::caller(self, task, place, &state)
                 }
                 next => next,
@@ -132,14 +133,22 @@ impl<'f> Known<'f> {
         if code.elf.architecture != task.cpu {
             return Err(BROKEN);
         }
-        code.unwind.caller(place.row?, state, Step { cpu: task.cpu, stack: &task.stack, bias })
+        let row = self.row(place).unwrap_or(Err(BROKEN))?;
+        code.unwind.caller(row, state, Step { cpu: task.cpu, stack: &task.stack, bias })
     }
 
-    /// Where an address is, with what is known of it.
+    /// Where an address is, which is looked at if it was not yet.
     fn place(&mut self, task: Task<'_>, address: u64) -> Result<Place, End> {
         let (address, file) = self.locate(task, address).map_err(|(end, _)| end)?;
-        let row = self.site(file, address).map_or(Err(BROKEN), |site| site.row);
-        Ok(Place { file, address, row })
+        let place = Place { file, address };
+        self.site(place);
+        Ok(place)
+    }
+
+    /// How the caller of a place that was looked at is found.
+    fn row(&self, place: Place) -> Option<Result<&Row, End>> {
+        let site = self.code(place.file)?.sites.get(&place.address)?;
+        Some(site.row.as_ref().map_err(|end| *end))
     }
 
     /// A file by its number, if it is loaded.
@@ -155,9 +164,7 @@ impl<'f> Known<'f> {
         for (place, address) in chain.iter().enumerate() {
             let address = address.wrapping_sub(u64::from(place > 0));
             match self.locate(task, address) {
-                Ok((address, file)) => {
-                    let _ = self.frames(file, address, out);
-                }
+                Ok((address, file)) => self.frames(Place { file, address }, out),
                 Err((End::Lost(cause), module)) => {
                     let named = self.generated(task.pid, address, module);
                     let frame = named.unwrap_or_else(|| self.unknown_in(cause, module));
@@ -280,15 +287,13 @@ impl<'f> Known<'f> {
         slot
     }
 
-    /// Adds the frames at an address of a file, innermost first; how their caller is found.
-    fn frames(&mut self, file: u32, address: u64, out: &mut Vec<u32>) -> Row {
-        let site = self.site(file, address).ok_or(BROKEN)?;
-        out.extend_from_slice(&site.frames);
-        site.row
+    /// Adds the frames at a place, innermost first.
+    fn frames(&mut self, place: Place, out: &mut Vec<u32>) {
+        out.extend(self.site(place).into_iter().flat_map(|site| &site.frames));
     }
 
-    fn site(&mut self, file: u32, address: u64) -> Option<&Site> {
-        let Some(Slot::Loaded(code)) = self.codes.get_mut(&file) else { return None };
-        Some(code.site(address, &mut self.names))
+    fn site(&mut self, place: Place) -> Option<&Site> {
+        let Some(Slot::Loaded(code)) = self.codes.get_mut(&place.file) else { return None };
+        Some(code.site(place.address, &mut self.names))
     }
 }

@@ -7,7 +7,7 @@ use gimli::{CfaRule, Encoding, EvaluationResult, Format, RegisterRule, UnwindExp
 
 use super::{
     Architecture, End, Stack, State,
-    table::{Source, Unwinding},
+    table::{Row, Source, Unwinding},
 };
 use crate::stacks::profile::Cause;
 
@@ -24,11 +24,9 @@ pub struct Step<'a> {
 }
 
 impl Unwinding {
-    /// The caller's registers, by a row's number.
-    pub fn caller(&self, row: u32, state: &State, step: Step<'_>) -> Result<State, End> {
-        let row = self.decoded(row).ok_or(End::Lost(Cause::Broken))?;
-        let source = self.sources.get(usize::from(row.source));
-        let source = source.ok_or(End::Lost(Cause::Broken))?;
+    /// The caller's registers, by a row of this file.
+    pub fn caller(&self, row: &Row, state: &State, step: Step<'_>) -> Result<State, End> {
+        let source = &self.sources[usize::from(row.source)];
         let cfa = match row.cfa {
             CfaRule::RegisterAndOffset { register, offset } => state
                 .get(usize::from(register.0))

@@ -1,8 +1,7 @@
 //! Every function that unwind information speaks of, found by address, and the rules of its ranges.
 //!
 //! Functions are read once and sorted here: `.eh_frame_hdr` is absent, short or wrong too often to be searched. Rules are
-//! little programs: samples come back to the same functions, so all ranges of one are decoded when the first is asked for,
-//! and kept.
+//! little programs, which are run for one address: samples come back to it, so anyone who asks keeps the row.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +20,7 @@ use crate::stacks::{
 /// More functions than any file has: what is beyond is not read.
 const MOST_ENTRIES: usize = 1 << 23;
 
-/// Rules of one file that are kept: about 100 MiB. Beyond it a function counts as unreadable.
+/// Rules of one file that are given out: about 100 MiB. Beyond it a function counts as unreadable.
 const MOST_RULES: usize = 1 << 22;
 
 /// How one register's former value is found.
@@ -48,32 +47,14 @@ pub struct Unwinding {
     entries: Vec<Entry>,
     /// What could not be read, in words.
     fault: Option<String>,
-    /// For each entry the places of its rows, as far as it was asked for.
-    decoded: Vec<Decoding>,
-    rows: Rows,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Decoding {
-    #[default]
-    Not,
-    Rows(u32, u32),
-    Broken,
-}
-
-/// Decoding ranges of addresses.
-#[derive(Default)]
-struct Rows {
-    all: Vec<Row>,
-    /// How many rules they have together.
+    /// How many rows and rules were given out.
     rules: usize,
     context: UnwindContext<usize>,
 }
 
-/// What holds for a range of addresses.
-pub(super) struct Row {
-    start: u64,
-    end: u64,
+/// What holds at an address.
+#[derive(Debug)]
+pub struct Row {
     pub(super) cfa: CfaRule<usize>,
     pub(super) rules: Box<[Rule]>,
     /// The register that stands for the return address.
@@ -122,48 +103,23 @@ impl Unwinding {
 
     /// The function that an address is in.
     pub fn entry(&self, address: u64) -> Option<Entry> {
-        self.place(address).and_then(|place| self.entries.get(place).copied())
-    }
-
-    fn place(&self, address: u64) -> Option<usize> {
         let place = self.entries.partition_point(|entry| entry.start <= address).checked_sub(1)?;
         // Behind the end is no one's, though a search by starts finds somebody.
-        (address < self.entries.get(place)?.end).then_some(place)
+        self.entries.get(place).copied().filter(|entry| address < entry.end)
     }
 
-    /// The row of an address, by its number; or whether no entry covers the address, or one that cannot be read.
-    pub fn row(&mut self, address: u64) -> Result<u32, Cause> {
-        let place = self.place(address).ok_or(Cause::NoUnwindInfo)?;
-        self.decoded.resize(self.entries.len(), Decoding::Not);
-        if self.decoded[place] == Decoding::Not {
-            self.decoded[place] = self.decode(self.entries[place]);
-        }
-        let Decoding::Rows(first, end) = self.decoded[place] else { return Err(Cause::Broken) };
-        let rows = self.rows.all.get(first as usize..end as usize).unwrap_or_default();
-        let within = rows.partition_point(|row| row.start <= address).checked_sub(1);
-        let within = within.filter(|within| rows.get(*within).is_some_and(|row| address < row.end));
-        within.map(|within| first + within as u32).ok_or(Cause::Broken)
-    }
-
-    pub(super) fn decoded(&self, row: u32) -> Option<&Row> {
-        self.rows.all.get(row as usize)
-    }
-
-    fn decode(&mut self, entry: Entry) -> Decoding {
-        let first = self.rows.all.len();
-        let Some(source) = self.sources.get(usize::from(entry.source)) else {
-            return Decoding::Broken;
-        };
-        let read = if source.is_eh {
-            self.rows.read(&source.eh_frame(), &source.bases, entry)
+    /// The row of an address; or whether no entry covers the address, or one that cannot be read.
+    pub fn row(&mut self, address: u64) -> Result<Row, Cause> {
+        let entry = self.entry(address).ok_or(Cause::NoUnwindInfo)?;
+        let (source, context) = (&self.sources[usize::from(entry.source)], &mut self.context);
+        let row = if source.is_eh {
+            source.row(&source.eh_frame(), (entry, address), context)
         } else {
-            self.rows.read(&source.debug_frame(), &source.bases, entry)
+            source.row(&source.debug_frame(), (entry, address), context)
         };
-        if read.is_none() {
-            self.rows.all.truncate(first);
-            return Decoding::Broken;
-        }
-        Decoding::Rows(first as u32, self.rows.all.len() as u32)
+        let row = row.map_err(|_| Cause::Broken)?;
+        self.rules += 1 + row.rules.len();
+        if self.rules > MOST_RULES { Err(Cause::Broken) } else { Ok(row) }
     }
 
     fn add(&mut self, elf: &Elf, contents: Contents, address: Option<u64>) {
@@ -258,35 +214,20 @@ impl Source {
         }
         Ok(())
     }
-}
 
-impl Rows {
-    fn read<'a, S: UnwindSection<Slice<'a>>>(
-        &mut self,
+    fn row<'a, S: UnwindSection<Slice<'a>>>(
+        &self,
         section: &S,
-        bases: &BaseAddresses,
-        entry: Entry,
-    ) -> Option<()> {
+        (entry, address): (Entry, u64),
+        context: &mut UnwindContext<usize>,
+    ) -> gimli::Result<Row> {
         let offset = S::Offset::from(entry.offset);
-        let fde = section.fde_from_offset(bases, offset, S::cie_from_offset).ok()?;
+        let fde = section.fde_from_offset(&self.bases, offset, S::cie_from_offset)?;
         let returns_by = fde.cie().return_address_register();
-        let is_signal = fde.is_signal_trampoline();
-        let mut rows = fde.rows(section, bases, &mut self.context).ok()?;
-        while let Some(row) = rows.next_row().ok()? {
-            let (start, end) = (row.start_address(), row.end_address());
-            if start >= end {
-                continue;
-            }
-            if self.rules > MOST_RULES || self.all.len() > MOST_RULES {
-                return None;
-            }
-            let rules: Box<[Rule]> =
-                row.registers().filter(|rule| is_followed(rule, returns_by)).cloned().collect();
-            self.rules += rules.len();
-            let (cfa, source) = (row.cfa().clone(), entry.source);
-            self.all.push(Row { start, end, cfa, rules, returns_by, is_signal, source });
-        }
-        Some(())
+        let row = fde.unwind_info_for_address(section, &self.bases, context, address)?;
+        let rules = row.registers().filter(|rule| is_followed(rule, returns_by)).cloned().collect();
+        let (cfa, is_signal) = (row.cfa().clone(), fde.is_signal_trampoline());
+        Ok(Row { cfa, rules, returns_by, is_signal, source: entry.source })
     }
 }
 

@@ -6,10 +6,9 @@
 //! above it leads to a program's or a thread's beginning. On AArch64 the function's own instructions say
 //! where it keeps its return address. Anything less would draw callers that never were.
 
-use super::{Known, Place, Task};
+use super::{Known, LOST, Place, Task};
 use crate::stacks::{
     happening::Architecture,
-    profile::Cause,
     resolve::code::Code,
     unwind::{
         End, State,
@@ -34,8 +33,6 @@ const MOST_ABOVE: usize = 64;
 
 /// The file that the kernel maps into every process.
 pub(super) const VDSO: &str = "[vdso]";
-
-const LOST: End = End::Lost(Cause::NoUnwindInfo);
 
 pub(super) fn caller(
     known: &mut Known<'_>,
@@ -205,8 +202,8 @@ fn likely(known: &mut Known<'_>, task: Task<'_>, place: Place, state: &State) ->
 fn ends_well(known: &mut Known<'_>, task: Task<'_>, mut state: State) -> bool {
     for _ in 0..MOST_ABOVE {
         let Ok(place) = known.place(task, state.looked_up()) else { return false };
-        let next = match place.row {
-            Err(LOST) => proven(known, task, place, &state),
+        let next = match known.row(place) {
+            Some(Err(LOST)) => proven(known, task, place, &state),
             _ => known.step(task, place, &state),
         };
         match next {
