@@ -49,6 +49,10 @@ fn help_version_completions_and_manual_are_printed_and_nothing_is_done() {
         let script = place.call(&format!("completions {shell}"));
         script.code(0).prints(word).prints("dry-run");
         assert!(shell == "fish" || script.stdout.contains("station-stats"), "{shell}");
+        // zsh offers possible values alone unless it is told that a file will do.
+        let studies = script.stdout.matches("study file:_headroom_study'").count();
+        let either = script.stdout.contains("_headroom_study() {\n    _alternative 'studies:");
+        assert_eq!((studies > 3, either), (shell == "zsh", shell == "zsh"), "{}", script.stdout);
     }
     place.call("manual man").code(0);
     let page = |name: &str| place.read(&format!("man/{name}.1"));
@@ -151,21 +155,33 @@ fn without_words_it_says_where_to_begin() {
 }
 
 #[test]
-fn colours_are_for_terminals_and_for_people_who_want_them() {
+fn colours_and_folded_lines_are_for_terminals_and_for_people_who_want_them() {
     if !Path::new("/dev/pts/ptmx").exists() {
         return skip::skip!("there are no terminals here: /dev/pts is not mounted");
     }
     let place = Place::without_guests();
-    let on_terminal = |refused: &str| {
-        let words = format!("{} doctor --host", binary().display());
+    let on_terminal = |words: &str, refused: &str| {
+        let words = format!("stty cols 40; {} {words}", binary().display());
         let mut script = Command::new("script");
         script.args(["-qec", &words, "/dev/null"]).current_dir(place.path(""));
         script.env("TERM", "xterm").env("NO_COLOR", refused);
         String::from_utf8(script.output().unwrap().stdout).unwrap()
     };
-    assert!(on_terminal("").contains("\x1b[32mworks"), "{}", on_terminal(""));
-    let plain = on_terminal("1");
+    let coloured = on_terminal("doctor --host", "");
+    assert!(coloured.contains("\x1b[32mworks"), "{coloured}");
+    let plain = on_terminal("doctor --host", "1");
     assert!(plain.contains("works") && !plain.contains("\x1b["), "{plain}");
+    // An error of ours, and one of the words themselves.
+    for words in
+        ["report nowhere-at-all-that-has-a-long-name", "run a-study --out a --resume another"]
+    {
+        let folded = on_terminal(words, "1");
+        assert!(folded.lines().count() > 1, "{folded}");
+        let long = folded.lines().filter(|line| line.contains(' ')).find(|line| line.len() > 44);
+        assert_eq!(long, None, "{folded}");
+        let piped = place.call(words).stderr;
+        assert!(piped.lines().any(|line| line.len() > 44), "{piped}");
+    }
 }
 
 /// A folder with a run in it, of made-up trials.
