@@ -7,12 +7,14 @@ use std::{
     process::{Command, Stdio},
 };
 
-use model::study::Gates;
+use analysis::fixture;
+use lab::run_folder::RunFolder;
+use model::{run::Run, study::Gates, trial::Trial};
 use serde_json::json;
 
 use crate::{
     completion, contention,
-    harness::{Place, Study, binary, has, made_up},
+    harness::{Place, Study, binary, has, made_up, python_programs},
 };
 
 /// A small study of two variants in the place.
@@ -190,6 +192,36 @@ pub(crate) fn measured(place: &Place) {
         let limits = vec!["iw-dump: cpu <= 2%".to_owned()];
         run.study.gates = Some(Gates { limits, ..Gates::default() });
     });
+}
+
+#[test]
+fn results_fit_their_published_schema_and_have_no_key_that_it_lacks() {
+    let Some(programs) = python_programs("schemas", "test") else { return };
+    let place = Place::without_guests();
+    measured(&place);
+    let kept = |name: &str, run: &Run, trials: &[Trial]| {
+        let folder = RunFolder::create(&place.path(name), run, "").unwrap();
+        trials.iter().for_each(|trial| folder.keep(trial).unwrap());
+    };
+    let (traffic, cards) = (fixture::contention::run(2), fixture::completion::run());
+    kept("traffic", &traffic, &fixture::contention::trials(2));
+    kept("cards", &cards, &fixture::completion::trials());
+    kept("empty", &fixture::run(), &[]);
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/result.schema.json");
+    let fits = |text: &str| {
+        let mut validator = Command::new(programs.join("check-jsonschema"));
+        validator.arg("--schemafile").arg(&schema).arg(place.write("result.json", text));
+        let output = validator.output().unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    for run in ["run", "traffic", "cards", "empty"] {
+        let result = place.call(&format!("report {run} --json")).stdout;
+        let (is_fit, why) = fits(&result);
+        assert!(is_fit, "{run}: {why}");
+        for wrong in ["\"version\":2", "\"version\":1,\"new\":1"] {
+            assert!(!fits(&result.replacen("\"version\":1", wrong, 1)).0, "{run}: {wrong}");
+        }
+    }
 }
 
 #[test]
