@@ -7,12 +7,14 @@ use std::{
     process::{Command, Stdio},
 };
 
-use model::study::Gates;
+use analysis::fixture;
+use lab::run_folder::RunFolder;
+use model::{run::Run, study::Gates, trial::Trial};
 use serde_json::json;
 
 use crate::{
     completion, contention,
-    harness::{Place, Study, binary, has, made_up},
+    harness::{Place, Study, binary, has, made_up, python_programs},
 };
 
 /// A small study of two variants in the place.
@@ -49,6 +51,10 @@ fn help_version_completions_and_manual_are_printed_and_nothing_is_done() {
         let script = place.call(&format!("completions {shell}"));
         script.code(0).prints(word).prints("dry-run");
         assert!(shell == "fish" || script.stdout.contains("station-stats"), "{shell}");
+        // zsh offers possible values alone unless it is told that a file will do.
+        let studies = script.stdout.matches("study file:_headroom_study'").count();
+        let either = script.stdout.contains("_headroom_study() {\n    _alternative 'studies:");
+        assert_eq!((studies > 3, either), (shell == "zsh", shell == "zsh"), "{}", script.stdout);
     }
     place.call("manual man").code(0);
     let page = |name: &str| place.read(&format!("man/{name}.1"));
@@ -151,21 +157,33 @@ fn without_words_it_says_where_to_begin() {
 }
 
 #[test]
-fn colours_are_for_terminals_and_for_people_who_want_them() {
+fn colours_and_folded_lines_are_for_terminals_and_for_people_who_want_them() {
     if !Path::new("/dev/pts/ptmx").exists() {
         return skip::skip!("there are no terminals here: /dev/pts is not mounted");
     }
     let place = Place::without_guests();
-    let on_terminal = |refused: &str| {
-        let words = format!("{} doctor --host", binary().display());
+    let on_terminal = |words: &str, refused: &str| {
+        let words = format!("stty cols 40; {} {words}", binary().display());
         let mut script = Command::new("script");
         script.args(["-qec", &words, "/dev/null"]).current_dir(place.path(""));
         script.env("TERM", "xterm").env("NO_COLOR", refused);
         String::from_utf8(script.output().unwrap().stdout).unwrap()
     };
-    assert!(on_terminal("").contains("\x1b[32mworks"), "{}", on_terminal(""));
-    let plain = on_terminal("1");
+    let coloured = on_terminal("doctor --host", "");
+    assert!(coloured.contains("\x1b[32mworks"), "{coloured}");
+    let plain = on_terminal("doctor --host", "1");
     assert!(plain.contains("works") && !plain.contains("\x1b["), "{plain}");
+    // An error of ours, and one of the words themselves.
+    for words in
+        ["report nowhere-at-all-that-has-a-long-name", "run a-study --out a --resume another"]
+    {
+        let folded = on_terminal(words, "1");
+        assert!(folded.lines().count() > 1, "{folded}");
+        let long = folded.lines().filter(|line| line.contains(' ')).find(|line| line.len() > 44);
+        assert_eq!(long, None, "{folded}");
+        let piped = place.call(words).stderr;
+        assert!(piped.lines().any(|line| line.len() > 44), "{piped}");
+    }
 }
 
 /// A folder with a run in it, of made-up trials.
@@ -174,6 +192,36 @@ pub(crate) fn measured(place: &Place) {
         let limits = vec!["iw-dump: cpu <= 2%".to_owned()];
         run.study.gates = Some(Gates { limits, ..Gates::default() });
     });
+}
+
+#[test]
+fn results_fit_their_published_schema_and_have_no_key_that_it_lacks() {
+    let Some(programs) = python_programs("schemas", "test") else { return };
+    let place = Place::without_guests();
+    measured(&place);
+    let kept = |name: &str, run: &Run, trials: &[Trial]| {
+        let folder = RunFolder::create(&place.path(name), run, "").unwrap();
+        trials.iter().for_each(|trial| folder.keep(trial).unwrap());
+    };
+    let (traffic, cards) = (fixture::contention::run(2), fixture::completion::run());
+    kept("traffic", &traffic, &fixture::contention::trials(2));
+    kept("cards", &cards, &fixture::completion::trials());
+    kept("empty", &fixture::run(), &[]);
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/result.schema.json");
+    let fits = |text: &str| {
+        let mut validator = Command::new(programs.join("check-jsonschema"));
+        validator.arg("--schemafile").arg(&schema).arg(place.write("result.json", text));
+        let output = validator.output().unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    for run in ["run", "traffic", "cards", "empty"] {
+        let result = place.call(&format!("report {run} --json")).stdout;
+        let (is_fit, why) = fits(&result);
+        assert!(is_fit, "{run}: {why}");
+        for wrong in ["\"version\":2", "\"version\":1,\"new\":1"] {
+            assert!(!fits(&result.replacen("\"version\":1", wrong, 1)).0, "{run}: {wrong}");
+        }
+    }
 }
 
 #[test]

@@ -33,7 +33,7 @@ use model::{
 
 use crate::{failure::Failure, flags, options::Options};
 
-/// Build output is not kept deeper than this, and a link may lead in circles.
+/// How deep folders are searched: build output lies higher, and links can form a cycle.
 const DEEPEST: usize = 12;
 
 /// Where distributions' debug packages lie.
@@ -79,7 +79,7 @@ impl SymbolFolders {
     }
 
     /// Refuses what has nothing to offer, before anything is measured that it is to explain.
-    pub(crate) fn check(typed: &flags::Symbols) -> Result<(), Failure> {
+    fn check(typed: &flags::Symbols) -> Result<(), Failure> {
         typed.folders.iter().try_for_each(|path| {
             check(path).map_err(|why| {
                 Failure::Usage(format!(

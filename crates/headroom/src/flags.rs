@@ -63,10 +63,10 @@ pub(crate) struct Common {
     /// Print results and failures only
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
-    /// Folder of images and snapshots [default: headroom in the user's cache folder]
+    /// Images and snapshots [default: ~/.cache/headroom]
     #[arg(long, help_heading = LAB, global = true, env = "HEADROOM_CACHE", value_name = "DIR", hide_env_values = true)]
     pub(crate) cache: Option<PathBuf>,
-    /// Folder of the programs for the device [default: next to headroom]
+    /// The device's programs [default: next to headroom]
     #[arg(
         long,
         global = true,
@@ -76,10 +76,10 @@ pub(crate) struct Common {
         hide_env_values = true
     )]
     pub(crate) device: Option<PathBuf>,
-    /// Processor of the virtual access point: x86-64 or arm64 [default: the study's, or x86-64]
+    /// Its processor, x86-64 or arm64 [default: the study's, or x86-64]
     #[arg(long, help_heading = LAB, global = true, value_name = "ARCH")]
     pub(crate) arch: Option<Architecture>,
-    /// Debian mirror for the image [default: mmdebstrap's own]
+    /// Debian mirror [default: mmdebstrap's own]
     #[arg(
         long,
         global = true,
@@ -95,7 +95,7 @@ pub(crate) struct Common {
     /// Use this root file system instead of Debian's: a tar, also compressed
     #[arg(long, help_heading = LAB, global = true, value_name = "TAR")]
     pub(crate) rootfs: Option<PathBuf>,
-    /// Use this kernel instead of Debian's: a bzImage, a vmlinux with a PVH entry, or an arm64 Image
+    /// Use this kernel instead of Debian's: bzImage, PVH vmlinux or arm64 Image
     #[arg(long, help_heading = LAB, global = true, value_name = "FILE")]
     pub(crate) kernel: Option<PathBuf>,
     /// Folder of that kernel's modules [default: those in the root]
@@ -104,7 +104,7 @@ pub(crate) struct Common {
     /// Give up on an access point after this long without output
     #[arg(long, help_heading = LAB, global = true, default_value = "3m", value_name = "TIME", value_parser = time)]
     pub(crate) patience: Duration,
-    /// Trials to run in parallel, when that cannot change the figures [default: all cores]
+    /// Trials in parallel, where that cannot change figures [default: all cores]
     #[arg(long, short, help_heading = LAB, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Folder below which files must lie that a study or the command line names: of a client of `headroom mcp`
@@ -164,7 +164,7 @@ pub(crate) enum Verb {
     Pause(Box<Pause>),
     /// Pause each process that talks to the subject, in turn
     Blame(Box<Blame>),
-    /// Export a run's stacks, folded for flamegraph.pl, speedscope and the Firefox Profiler, or its figures
+    /// Export a run's stacks, folded for flame graph viewers, or its figures
     Export(Export),
     /// Flash an image onto a device and verify that it booted it
     Flash(Flash),
@@ -233,7 +233,7 @@ pub(crate) struct Run {
     /// Only this variant, or control (repeatable)
     #[arg(long, value_name = "NAME", conflicts_with = "resume")]
     pub(crate) variant: Vec<String>,
-    /// Only these cells of a contention study, counted from 1
+    /// Only these cells of the study, by name or by number from 1
     #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with = "resume")]
     pub(crate) cell: Vec<String>,
     /// Trials of every variant at every client count, or blocks, instead of the study's
@@ -533,10 +533,9 @@ mod tests {
         let mut command = command().term_width(100);
         let mut pages = vec![command.render_help().to_string()];
         for verb in command.get_subcommands_mut() {
-            let page = verb.clone().term_width(100).render_help().to_string();
-            assert!(page.lines().count() <= 60, "{page}");
-            pages.push(page);
+            pages.push(verb.clone().term_width(100).render_help().to_string());
         }
+        pages.iter().for_each(|page| assert!(page.lines().count() <= 60, "{page}"));
         insta::assert_snapshot!(pages.join("\n────\n"));
     }
 }

@@ -12,6 +12,8 @@ use std::{
 };
 
 use model::inert;
+use report::text::fold_at;
+use rustix::termios;
 use serde::Serialize;
 
 /// Why something could not be printed, the first time.
@@ -62,9 +64,14 @@ pub(crate) fn json_text(text: &str) {
 /// Whether the standard output shows colours: those are for terminals, and for people who did not refuse them (no-color.org:
 /// an empty refusal is none).
 pub(crate) fn has_colours() -> bool {
-    io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|refused| refused.is_empty())
+    io::stdout().is_terminal() && wants_colours()
 }
 
+pub(crate) fn wants_colours() -> bool {
+    env::var_os("NO_COLOR").is_none_or(|refused| refused.is_empty())
+}
+
+/// Prints a line of the error output.
 pub(crate) fn note(text: impl Display) {
     let text = text.to_string();
     let mut shown = inert::line(&text).into_owned();
@@ -73,5 +80,21 @@ pub(crate) fn note(text: impl Display) {
         shown.push('…');
     }
     // There is no one left who would read it.
-    let _ = writeln!(io::stderr().lock(), "{shown}");
+    let _ = writeln!(io::stderr().lock(), "{}", folded(&shown));
+}
+
+/// The lines of a text as the error output shows them: on a terminal broken between words at its width.
+pub(crate) fn folded(text: &str) -> String {
+    let error = io::stderr();
+    let size = error.is_terminal().then(|| termios::tcgetwinsize(&error).ok()).flatten();
+    // A terminal that knows no width says 0.
+    let Some(columns) = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    else {
+        return text.to_owned();
+    };
+    let line = |line: &str| {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        fold_at(columns, line, "", &" ".repeat(indent + 2))
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -102,14 +102,18 @@ fn doubt(doubt: &Doubt) -> String {
     fold(&text.replace('`', ""), "  ", "    ") + "\n"
 }
 
-/// Folds a paragraph between words.
 pub(crate) fn fold(text: &str, first: &str, others: &str) -> String {
+    fold_at(COLUMNS, text, first, others)
+}
+
+/// Folds a paragraph between words, to lines of at most so many columns.
+pub fn fold_at(columns: usize, text: &str, first: &str, others: &str) -> String {
     let mut folded = first.to_owned();
     let mut column = first.chars().count();
     let mut at_start = true;
     for word in text.split(' ') {
-        let width = word.chars().count();
-        if !at_start && column + 1 + width > COLUMNS {
+        let width = shown(word);
+        if !at_start && column + 1 + width > columns {
             folded.push('\n');
             folded.push_str(others);
             column = others.chars().count();
@@ -122,6 +126,14 @@ pub(crate) fn fold(text: &str, first: &str, others: &str) -> String {
         at_start = false;
     }
     folded
+}
+
+/// Columns that a word takes; its colours take none.
+fn shown(word: &str) -> usize {
+    let mut parts = word.split('\u{1b}');
+    let first = parts.next().map_or(0, |part| part.chars().count());
+    let behind = parts.filter_map(|part| part.split_once('m'));
+    first + behind.map(|(_, text)| text.chars().count()).sum::<usize>()
 }
 
 /// The dearest functions of a profile, what is unknown in it, and what waits.
@@ -202,6 +214,14 @@ pub(crate) fn shortened(name: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_paragraph_is_folded_between_words_and_its_colours_take_no_room() {
+        let text = "\u{1b}[1m\u{1b}[31merror:\u{1b}[0m no such verb 'a-word-longer-than-a-line'";
+        let folded =
+            "\u{1b}[1m\u{1b}[31merror:\u{1b}[0m no such\n  verb\n  'a-word-longer-than-a-line'";
+        assert_eq!(fold_at(15, text, "", "  "), folded);
+    }
 
     #[test]
     fn a_long_name_loses_its_middle() {

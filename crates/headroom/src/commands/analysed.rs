@@ -77,6 +77,9 @@ impl Analysed {
         limits: &Limits,
         near: Option<&Path>,
     ) -> Result<Self, Failure> {
+        if recorded.run.versus.is_some() && !recorded.run.study.is_of_clients() {
+            refuse_baseline(limits)?;
+        }
         Self::with(recorded, &explain::cells(recorded, symbols)?, limits, near)
     }
 
@@ -89,9 +92,6 @@ impl Analysed {
     ) -> Result<Self, Failure> {
         let Recorded { run, trials, path, .. } = recorded;
         let study = &run.study;
-        if run.versus.is_some() && !study.is_of_clients() {
-            refuse_baseline(limits)?;
-        }
         let limited = check::with_limits(run, limits)?;
         let baselines = check::baselines(&limited, limits, &[near, Some(path)])?;
         if study.is_of_clients() {

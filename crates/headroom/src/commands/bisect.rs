@@ -26,6 +26,7 @@ use super::{
     study,
 };
 use crate::{
+    code_files::SymbolFolders,
     failure::{Failure, Verdict},
     flags::{self, On},
     options::Options,
@@ -159,7 +160,7 @@ impl Bench<'_> {
                 )));
             }
             Ok(recorded) if runner::left(&recorded).is_empty() => recorded,
-            // One that somebody stopped.
+            // It was interrupted.
             Ok(recorded) => {
                 self.made += 1;
                 let options = self.options.resuming(&recorded.path, &recorded.run.lab)?;
@@ -195,7 +196,8 @@ impl Bench<'_> {
             ..flags::Compare::default()
         };
         self.made += 1;
-        let builds = Builds { base: Some(&builds[0]), other: None };
+        let symbols = SymbolFolders::of(self.options, &words.symbols)?;
+        let builds = Builds { base: Some(&builds[0]), other: None, symbols: &symbols };
         let recorded = compare::carried_out(self.options, self.file.clone(), &words, builds)?;
         recorded.ok_or_else(|| Failure::Unmeasured("nothing was measured".to_owned()))
     }

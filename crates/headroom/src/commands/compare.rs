@@ -47,7 +47,8 @@ const SHORTEST: Span = Span::from_secs(6);
 pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdict, Failure> {
     let file = loaded(options, &flags.study, &flags.on)?;
     let other = other_options(options, flags, &file.study.access_point)?;
-    let builds = Builds { base: None, other: other.as_ref() };
+    let symbols = SymbolFolders::of(options, &flags.symbols)?;
+    let builds = Builds { base: None, other: other.as_ref(), symbols: &symbols };
     let Some(recorded) = carried_out(options, file, flags, builds)? else {
         return Ok(Verdict::Pass);
     };
@@ -55,9 +56,9 @@ pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdi
     if recorded.run.study.is_of_clients() {
         alarms::print(options, &recorded)?;
     }
-    let (symbols, outputs) = (flags.symbols.clone(), flags.outputs.clone());
-    let publication = Publication { symbols, outputs, open: flags.open, ..Publication::default() };
-    publish::publish(options, &recorded, publication)
+    let outputs = flags.outputs.clone();
+    let publication = Publication { outputs, open: flags.open, ..Publication::default() };
+    publish::publish(options, &recorded, &symbols, publication)
 }
 
 fn refuse_meaningless(study: &Study, flags: &flags::Compare) -> Result<(), Failure> {
@@ -85,12 +86,13 @@ fn refuse_meaningless(study: &Study, flags: &flags::Compare) -> Result<(), Failu
 }
 
 /// Where the sides come from beside what the flags say.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Builds<'a> {
     /// The base's build of the program of which `--with` gives another one.
     pub(crate) base: Option<&'a Path>,
     /// The variant's image.
     pub(crate) other: Option<&'a Options>,
+    pub(crate) symbols: &'a SymbolFolders,
 }
 
 /// Carries a comparison out; `None` where its plan alone was shown.
@@ -117,7 +119,6 @@ pub(crate) fn carried_out(
         show_plan(options, &file, &trials);
         return Ok(None);
     }
-    let symbols = SymbolFolders::of(options, &flags.symbols)?;
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
     let other = builds.other.map(|other| other.silent().lab()).transpose()?;
     say_estimate(options, &flags.on, &file, &trials);
@@ -129,7 +130,7 @@ pub(crate) fn carried_out(
     let program = program.transpose()?;
     let comparing = Comparing { versus, program, other: other.as_ref() };
     let foretell = foretold(&file.study, comparing.versus.pairs.most());
-    let plain = plain(&flags.on, &symbols);
+    let plain = plain(&flags.on, builds.symbols);
     let how = Execution { comparing: Some(&comparing), foretell: &foretell, ..plain };
     measured(options, how, &file, &path).map(Some)
 }

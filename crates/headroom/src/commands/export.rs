@@ -23,7 +23,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Export) -> Result<Verdict,
     let lines = match (&flags.stacks.run, &flags.stacks.perf_data) {
         (Some(run), _) if flags.csv => {
             let recorded = run_folder::read(run)?;
-            let analysed = Analysed::of(&recorded, &symbols, &flags::Limits::default(), Some(run))?;
+            let analysed = Analysed::of(&recorded, &symbols, &flags::Limits::default(), None)?;
             metrics::csv(analysed.table().0)
         }
         (Some(run), _) => folded(&of_run(run, flags, &symbols)?),

@@ -4,6 +4,7 @@
 use std::{fs, io, path::Path};
 
 use clap::{Command, builder::PossibleValuesParser};
+use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::{
@@ -81,15 +82,30 @@ pub(crate) fn completions(flags: &flags::Completions) -> Result<Verdict, Failure
     // Into memory first: clap_complete panics where its reader has left.
     let mut command = flags::command().mut_subcommands(with_studies);
     clap_complete::generate(flags.shell, &mut command, "headroom", &mut script);
-    output::line(String::from_utf8_lossy(&script).trim_end());
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    if flags.shell == Shell::Zsh {
+        script = with_files(&script);
+    }
+    output::line(script.trim_end());
     Ok(Verdict::Pass)
 }
 
-/// The verb, with the names of the built-in studies where it takes a study; shells complete a path as well.
+/// The verb, with the names of the built-in studies where it takes a study; bash and fish complete a path as well.
 fn with_studies(verb: Command) -> Command {
     if verb.get_arguments().all(|argument| argument.get_id() != "study") {
         return verb;
     }
     let names = PossibleValuesParser::new(shipped::ALL.iter().map(|study| study.name));
     verb.mut_arg("study", |study| study.value_parser(names))
+}
+
+/// The script for zsh, which offers possible values alone: there a study is one of these names or a file.
+fn with_files(script: &str) -> String {
+    let names = shipped::ALL.iter().map(|study| study.name).collect::<Vec<_>>().join(" ");
+    let either = format!("_alternative 'studies:study:({names})' 'files:file:_files'");
+    script.replace(&format!("study file:({names})'"), "study file:_headroom_study'").replacen(
+        "\n_headroom() {",
+        &format!("\n_headroom_study() {{\n    {either}\n}}\n\n_headroom() {{"),
+        1,
+    )
 }

@@ -8,7 +8,7 @@ use lab::{
     run_folder::{self, Recorded},
 };
 
-use super::report;
+use super::publish::{self, Publication};
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
@@ -19,12 +19,11 @@ use crate::{
 };
 
 pub(crate) fn merge(options: &Options, flags: &flags::Merge) -> Result<Verdict, Failure> {
-    SymbolFolders::check(&flags.symbols)?;
+    let symbols = SymbolFolders::of(options, &flags.symbols)?;
     let (path, merged) = together(&flags.shards, flags.out.as_ref())?;
     say(options, &merged);
-    let symbols = flags.symbols.clone();
-    let stacks = flags::Stacks { run: Some(path), symbols, ..Default::default() };
-    report::write(options, &flags::Report { stacks, open: flags.open, out: None })
+    let publication = Publication { open: flags.open, ..Publication::default() };
+    publish::publish(options, &run_folder::read(&path)?, &symbols, publication)
 }
 
 pub(super) fn say(options: &Options, merged: &Merged) {

@@ -192,9 +192,8 @@ pub(crate) fn carry_out(
     let symbols = SymbolFolders::of(options, &place.symbols)?;
     say_estimate(options, &place.on, &file, &planned(&file));
     let recorded = measured(options, plain(&place.on, &symbols), &file, &path)?;
-    let symbols = place.symbols.clone();
-    let publication = Publication { symbols, open: place.open, ..Publication::default() };
-    publish::publish(options, &recorded, publication)
+    let publication = Publication { open: place.open, ..Publication::default() };
+    publish::publish(options, &recorded, &symbols, publication)
 }
 
 /// A plan without a trial would end as an empty page.

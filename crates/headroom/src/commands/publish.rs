@@ -21,8 +21,6 @@ use crate::{
 pub(crate) struct Publication {
     /// The page, if it is not the one in the run's folder.
     pub(crate) page: Option<PathBuf>,
-    /// Where names come from.
-    pub(crate) symbols: flags::Symbols,
     pub(crate) limits: flags::Limits,
     /// The study's folder, where baselines may lie.
     pub(crate) near: Option<PathBuf>,
@@ -34,11 +32,11 @@ pub(crate) struct Publication {
 pub(crate) fn publish(
     options: &Options,
     recorded: &Recorded,
+    symbols: &SymbolFolders,
     publication: Publication,
 ) -> Result<Verdict, Failure> {
-    let Publication { page, symbols, limits, near, outputs, open } = publication;
-    let symbols = SymbolFolders::of(options, &symbols)?;
-    let analysed = Analysed::of(recorded, &symbols, &limits, near.as_deref())?;
+    let Publication { page, limits, near, outputs, open } = publication;
+    let analysed = Analysed::of(recorded, symbols, &limits, near.as_deref())?;
     let own = recorded.path.join(PAGE);
     let page = page.unwrap_or_else(|| own.clone());
     // The run's folder may be somebody else's.

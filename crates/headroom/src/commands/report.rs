@@ -18,21 +18,25 @@ use crate::{
 };
 
 pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict, Failure> {
+    let symbols = SymbolFolders::of(options, &flags.stacks.symbols)?;
     match (&flags.stacks.run, &flags.stacks.perf_data) {
         (Some(run), _) => {
-            let (page, symbols) = (flags.out.clone(), flags.stacks.symbols.clone());
-            let publication =
-                Publication { page, symbols, open: flags.open, ..Publication::default() };
-            publish::publish(options, &run_folder::read(run)?, publication)
+            let (page, open) = (flags.out.clone(), flags.open);
+            let publication = Publication { page, open, ..Publication::default() };
+            publish::publish(options, &run_folder::read(run)?, &symbols, publication)
         }
-        (None, Some(file)) => recording(options, flags, file),
+        (None, Some(file)) => recording(options, flags, file, &symbols),
         (None, None) => Err(Failure::Usage("name a run's folder, or --perf-data FILE".to_owned())),
     }
 }
 
-fn recording(options: &Options, flags: &flags::Report, file: &Path) -> Result<Verdict, Failure> {
-    let symbols = SymbolFolders::of(options, &flags.stacks.symbols)?;
-    let (head, folded) = explain::recording(file, &flags.stacks, &symbols)?;
+fn recording(
+    options: &Options,
+    flags: &flags::Report,
+    file: &Path,
+    symbols: &SymbolFolders,
+) -> Result<Verdict, Failure> {
+    let (head, folded) = explain::recording(file, &flags.stacks, symbols)?;
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let figures = profiling::of_recording(&name, &head, &folded);
     let notes: Vec<String> =

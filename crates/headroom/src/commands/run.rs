@@ -57,17 +57,17 @@ fn begin(options: &Options, flags: &flags::Run, path: &Path) -> Result<Verdict, 
     let foretell = foretold(&file.study, file.study.trial.repetitions);
     let how = Execution { foretell: &foretell, ..plain(&flags.on, &symbols) };
     let recorded = study::measured(options, how, &file, &folder)?;
-    conclude(options, flags, &recorded, path.parent())
+    conclude(options, flags, &recorded, (&symbols, path.parent()))
 }
 
 fn resume(options: &Options, flags: &flags::Run, run: &Path) -> Result<Verdict, Failure> {
     let recorded = run_folder::read(run)?;
-    SymbolFolders::check(&flags.symbols)?;
+    let symbols = SymbolFolders::of(options, &flags.symbols)?;
     let options = &options.resuming(run, &recorded.run.lab)?;
     let left = runner::left(&recorded);
     study::estimate(options, &recorded.run.study, &left).say(options, left.len());
     let recorded = study::resumed(options, &flags.on, &recorded)?;
-    conclude(options, flags, &recorded, None)
+    conclude(options, flags, &recorded, (&symbols, None))
 }
 
 /// A shard is not a run yet, and is not judged.
@@ -91,18 +91,17 @@ fn conclude(
     options: &Options,
     flags: &flags::Run,
     recorded: &Recorded,
-    near: Option<&Path>,
+    (symbols, near): (&SymbolFolders, Option<&Path>),
 ) -> Result<Verdict, Failure> {
     if let Some(part) = &recorded.run.part {
         return Ok(conclude_shard(options, recorded, part.shard));
     }
     let publication = Publication {
         page: None,
-        symbols: flags.symbols.clone(),
         limits: flags.limits.clone(),
         near: near.map(Path::to_owned),
         outputs: flags.outputs.clone(),
         open: flags.open,
     };
-    publish::publish(options, recorded, publication)
+    publish::publish(options, recorded, symbols, publication)
 }

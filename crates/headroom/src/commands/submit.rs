@@ -171,8 +171,8 @@ struct Shards {
     attempts: BTreeMap<u32, (usize, u32)>,
 }
 
-/// Submits what no job makes until every shard is whole. Where Slurm itself begins lost jobs again it does so once, and
-/// answers whether they are.
+/// Submits jobs for shards that have none, until every shard is complete, and returns whether all are. Where Slurm requeues
+/// lost jobs itself, it submits once and does not wait.
 fn wait(
     options: &Options,
     mut shards: Shards,

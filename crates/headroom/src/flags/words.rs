@@ -1,7 +1,11 @@
 //! Words to flags, and what is answered where that fails: the verb that was meant, or where to begin. Shapes the help
 //! pages: examples first, then what is the verb's own.
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{
+    ffi::OsString,
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+};
 
 use clap::{
     Arg, ArgAction, Command, CommandFactory, Error, FromArgMatches,
@@ -35,9 +39,7 @@ impl Flags {
         }
         parsed(&words).map_err(|error| {
             let error = with_what_was_meant(error, &words);
-            if let Err(error) = error.print() {
-                output::lost(error);
-            }
+            print(&error);
             failure::unless_lost(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE)))
         })
     }
@@ -47,6 +49,18 @@ fn parsed(words: &[OsString]) -> Result<Flags, Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(words)?;
     Flags::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// Prints a help page, or an error: clap breaks the lines of the first alone.
+fn print(error: &Error) {
+    if error.use_stderr() && io::stderr().is_terminal() {
+        let text = error.render();
+        let text = if output::wants_colours() { text.ansi().to_string() } else { text.to_string() };
+        // Where it cannot be written there is no one left to read it.
+        let _ = writeln!(io::stderr().lock(), "{}", output::folded(text.trim_end()));
+    } else if let Err(error) = error.print() {
+        output::lost(error);
+    }
 }
 
 /// clap names a verb only where much of it is right.

@@ -31,7 +31,7 @@ pub(super) struct Study {
     /// Only trials for these purposes [default: all that the study asks for]
     #[serde(default)]
     pub(super) only: Vec<PurposeWord>,
-    /// Only these cells of a contention or completion study, counted from 1
+    /// Only these cells of the study, by number from 1
     #[serde(default, rename(serialize = "cell"))]
     pub(super) cells: Vec<u32>,
     /// Repeat what verdicts rest on in perturbed states of the machine

@@ -199,10 +199,11 @@ fn side_by_side(
 ) -> Result<Recorded, Failure> {
     let [base, candidate] = programs;
     let installs_as = task.source.installs_as.as_str();
+    let symbols = &SymbolFolders::of(options, &flags.symbols)?;
     let recorded = match installs_as.strip_prefix('/') {
         None => {
             let with = Some((installs_as.to_owned(), candidate.to_owned()));
-            let builds = Builds { base: Some(base), other: None };
+            let builds = Builds { base: Some(base), other: None, symbols };
             compare::carried_out(options, file, &flags::Compare { with, ..flags }, builds)
         }
         Some(place) => {
@@ -211,7 +212,7 @@ fn side_by_side(
             let [ours, theirs] = programs.map(|program| {
                 options.replacing(Replaced { place: place.clone(), file: program.to_owned() })
             });
-            let builds = Builds { base: None, other: Some(&theirs) };
+            let builds = Builds { base: None, other: Some(&theirs), symbols };
             compare::carried_out(&ours, file, &flags, builds)
         }
     };
