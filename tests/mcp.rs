@@ -119,7 +119,7 @@ plan | {"study": "../study.toml"} | name a regular file below
 plan | {"study": "/etc/passwd"} | name a regular file below
 plan | {"study": "none.toml"} | name a regular file below
 plan | {"study": "link.toml"} | name a regular file below
-plan | {"study": "."} | name a regular file below
+compare | {"study": "client-scale", "base": "idle", "with": "hostapd=."} | name a regular file below
 plan | {"study": "inside/../../x.toml"} | name a regular file below
 plan | {"study": "/dev/zero"} | name a regular file below
 plan | {"study": "broken.toml"} | broken.toml

@@ -66,7 +66,7 @@ fn the_line_of_figures_comes_back_as_it_was_said() {
     let words = fs::read_to_string(folder.path().join("words")).unwrap();
     assert_eq!(
         words.trim(),
-        "measure --strategy busy --rate 440 --bytes 1500 --completes-in 150us --warm-up 0s --window 1ms --json"
+        "measure --strategy busy --rate 440 --bytes 1500 --completes-in 150us --warm-up 0s --window 1ms"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Bouts on the machine that runs the tests: a road of namespaces, iperf3, stress-ng.
+//! Trials with traffic and applications on the machine that runs the tests: a road of namespaces, iperf3, stress-ng.
 //!
 //! A machine without one of them skips with the reason. How fast anything was is judged nowhere here: the
 //! machine may be busy.
@@ -54,7 +54,7 @@ pub(crate) fn ordered(
     }
 }
 
-/// Fights it; `None`, with the reason, where this machine cannot.
+/// Makes the trial; `None`, with the reason, where this machine cannot.
 fn made(agent: &mut Agent, order: TrialOrder) -> Option<TrafficReading> {
     agent.order(&Order::trial(order));
     let answer = agent.answer().inspect_err(|why| skip::skip!("{why}")).ok()?;
@@ -242,6 +242,11 @@ fn packet_threads_are_nicer_for_the_trial_only_and_nothing_is_left_however_it_en
         agent.order(&Order::trial(TrialOrder { window: Span::from_secs(60), ..order() }));
         agent.hello();
         eventually(|| packet_threads().iter().all(|nice| nice == "-10").then_some(()));
+        // What is to be removed with the group is there by then.
+        let has_members = |group: &PathBuf| {
+            fs::read_to_string(group.join("cgroup.procs")).is_ok_and(|pids| !pids.is_empty())
+        };
+        eventually(|| left(&agent).iter().any(has_members).then_some(()));
         if kill {
             agent.child.kill().unwrap();
         } else {
