@@ -120,7 +120,7 @@ impl<R: Read + Seek> Recording<R> {
                     break;
                 }
             };
-            let of_head = start.take(record.kind, Bytes::new(&record.body, endian));
+            let of_head = start.take(record.kind, record.misc, Bytes::new(&record.body, endian));
             // Other records of perf's own may stand between those of the head.
             first = (!of_head && record.kind < FIRST_OF_PERF).then_some(record);
         }

@@ -35,6 +35,8 @@ const EVENT_DESCRIPTION: u64 = 12;
 
 /// Records that stand in for sections in a pipe.
 const HEADER_ATTRIBUTE: u32 = 64;
+const HEADER_BUILD_ID: u32 = 67;
+const EVENT_UPDATE: u32 = 78;
 const HEADER_FEATURE: u32 = 80;
 
 /// What a recording says before its records, or in the first of them.
@@ -47,9 +49,10 @@ pub(super) struct Start {
     pub(super) events: Vec<Event>,
     pub(super) faults: Vec<String>,
     machine: Option<String>,
+    command: Option<String>,
     /// Names of events, with the ids that each is of.
     names: Vec<(String, Vec<u64>)>,
-    head: Head,
+    build_ids: Vec<(String, String)>,
 }
 
 impl Start {
@@ -68,8 +71,9 @@ impl Start {
             events: Vec::new(),
             faults: Vec::new(),
             machine: None,
+            command: None,
             names: Vec::new(),
-            head: Head::default(),
+            build_ids: Vec::new(),
         };
         if !start.is_pipe {
             start.file(reader)?;
@@ -150,7 +154,7 @@ impl Start {
             COMMAND => {
                 let count = bytes.read_u32().unwrap_or(0);
                 let words: Vec<_> = (0..count).map_while(|_| string(&mut bytes).ok()).collect();
-                self.head.command = Some(words.join(" ")).filter(|command| !command.is_empty());
+                self.command = Some(words.join(" ")).filter(|command| !command.is_empty());
             }
             EVENT_DESCRIPTION => {
                 let _ = self.descriptions(bytes);
@@ -173,26 +177,41 @@ impl Start {
 
     /// `struct perf_record_header_build_id`, with its record's head.
     fn build_id(&mut self, bytes: &mut Bytes) -> Result<()> {
-        const HAS_SIZE: u16 = 1 << 15;
         let _kind = bytes.read_u32()?;
         let [misc, size] = [bytes.read_u16()?, bytes.read_u16()?];
-        let mut body = take(bytes, u64::from(size).saturating_sub(8))?;
+        let body = take(bytes, u64::from(size).saturating_sub(8))?;
+        self.build_id_body(misc, body)
+    }
+
+    fn build_id_body(&mut self, misc: u16, mut body: Bytes) -> Result<()> {
+        const HAS_SIZE: u16 = 1 << 15;
         body.skip(4)?;
         let id = take(&mut body, 24)?.slice();
         let size = if misc & HAS_SIZE == 0 { 20 } else { usize::from(id[20]).min(20) };
         let path = String::from_utf8_lossy(text(body)).into_owned();
-        self.head.build_ids.push((path, hexadecimal(&id[..size])));
+        self.build_ids.push((path, hexadecimal(&id[..size])));
         Ok(())
     }
 
     /// Takes a record of a pipe's head; whether it was one. What cannot be read is left out.
-    pub(super) fn take(&mut self, kind: u32, mut body: Bytes) -> bool {
+    pub(super) fn take(&mut self, kind: u32, misc: u16, mut body: Bytes) -> bool {
         let _ = match kind {
             HEADER_ATTRIBUTE => attribute_record(body).map(|event| self.events.push(event)),
             HEADER_FEATURE => body.read_u64().map(|feature| self.feature(feature, body)),
+            HEADER_BUILD_ID => self.build_id_body(misc, body),
+            EVENT_UPDATE => self.event_update(body),
             _ => return false,
         };
         true
+    }
+
+    fn event_update(&mut self, mut body: Bytes) -> Result<()> {
+        const NAME: u64 = 2;
+        let [kind, id] = [body.read_u64()?, body.read_u64()?];
+        if kind == NAME {
+            self.names.push((String::from_utf8_lossy(text(body)).into_owned(), vec![id]));
+        }
+        Ok(())
     }
 
     /// Everything together.
@@ -218,7 +237,8 @@ impl Start {
             event: chosen.name(),
             frequency: chosen.frequency(),
             stack_bytes: chosen.stack_bytes,
-            ..self.head
+            command: self.command,
+            build_ids: self.build_ids,
         };
         let others = events.others().join(", ");
         if !others.is_empty() {
