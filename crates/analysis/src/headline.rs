@@ -12,6 +12,7 @@ pub(crate) use self::clients::of;
 use crate::{
     figures::Part,
     quantity::{self, cpu_unit},
+    stacks::profile::file_name,
     stats::Estimate,
     verdicts::{Finding, Judgement, Quantity},
 };
@@ -108,7 +109,8 @@ pub(crate) fn compared(run: &Run, judgement: &Judgement, at: &str, made: usize) 
     let of = match (is_of_subject || judgement.clients == 0, quantity) {
         (true, Quantity::Cpu) => format!("CPU of {subject} {at}"),
         (false, _) => format!("CPU of subject, load and others {at}"),
-        (true, _) => format!("{}{} {at}", what[..1].to_uppercase(), &what[1..]),
+        (true, Quantity::Time) => format!("Time {at}"),
+        (true, Quantity::Wifi) => format!("Wi-Fi {at}"),
     };
     let side = |name: &str, one: &Estimate| match quantity {
         Quantity::Cpu => Bar::cpu(name, one),
@@ -127,11 +129,6 @@ fn moved(relative: Estimate) -> (String, &'static str) {
         more if more >= 1.0 => (format!("{} times as much", quantity::rounded(1.0 + more)), "as"),
         share => (format!("{} {word}", quantity::percent(share.abs())), "than"),
     }
-}
-
-/// The last part of a program's path.
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// CPU with two digits: `6.4 ms`.

@@ -33,10 +33,10 @@ const SETTLE: Span = Span::from_secs(2);
 const STILL: f64 = 0.001;
 /// Who is shown to cause no more than this share causes nothing that matters. Without a bound below it nothing is shown.
 const LITTLE: f64 = 0.05;
-/// A control that moves by up to this part of a share does not change that the consumer causes it: what is judged is what
-/// the share has beyond the control's.
+/// The part of a share by which the control may move without putting it in doubt: the share is judged by what it has
+/// beyond the control's.
 const OF_SHARE: f64 = 0.01;
-/// And by up to this, not that a consumer causes no more than `LITTLE`.
+/// How far the control may move where a consumer is shown to cause no more than `LITTLE`.
 const OF_NOTHING: f64 = LITTLE / 5.0;
 /// Shares that are more than all of it by less than this are rounding, and how the subject's CPU moves by itself.
 const ROUNDING: f64 = 0.05;
@@ -367,10 +367,10 @@ fn verdict(
     let causes = |beyond: Interval| share.low > 0.0 && estimate.mean > STILL && beyond.low > 0.0;
     match beyond {
         Some(beyond) if causes(beyond) && is_still(STILL.max(share.low * OF_SHARE)) => {
-            match asked(cell).map(Err).or_else(|| own().map(Ok)) {
-                None => (Verdict::Pass, String::new()),
-                Some(Ok(_)) if beyond.high <= LITTLE => (Verdict::Fail, String::new()),
-                Some(Ok(why) | Err(why)) => (Verdict::Invalid, why),
+            match (asked(cell), own()) {
+                (None, None) => (Verdict::Pass, String::new()),
+                (None, Some(_)) if beyond.high <= LITTLE => (Verdict::Fail, String::new()),
+                (Some(why), _) | (None, Some(why)) => (Verdict::Invalid, why),
             }
         }
         Some(beyond) if beyond.high <= LITTLE && is_still(OF_NOTHING) => {

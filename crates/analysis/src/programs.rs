@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{facts::Program, name::Sha256Hex, study::Variant, trial::Trial};
 use serde::Serialize;
 
-use crate::{figures::Part, measured::Measured};
+use crate::{figures::Part, measured::Measured, stacks::profile::file_name};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UsedProgram {
@@ -59,8 +59,7 @@ fn part_of(measured: &Measured, variant: &Variant, program: &Program) -> Option<
         return Some(Part::Others);
     }
     let command = study.load_of(variant)?.run.split_whitespace().next()?;
-    let file = |path: &str| path.rsplit('/').next().map(str::to_owned);
-    (file(command) == file(&program.path)).then_some(Part::Load)
+    (file_name(command) == file_name(&program.path)).then_some(Part::Load)
 }
 
 #[cfg(test)]

@@ -201,15 +201,14 @@ fn a_control_group_is_recorded_and_no_other() {
     }
     let (inside, outside) = (Subject::busy(), Subject::busy());
     linux::cgroup::enter(&group, inside.pid()).unwrap();
-    let order = with(Scope::Group(format!("/{name}")), measure(&outside.name, 5));
-    let capture = capture(&order, 6);
+    let order = with(Scope::Group(format!("/{name}")), measure(&outside.name, 15));
+    let capture = capture(&order, 16);
     let pid = inside.pid();
     drop(inside);
     eventually(|| linux::cgroup::remove(&group).ok());
     let Some(capture) = capture else { return };
     let samples = samples_of(&capture.records);
-    // How many there are depends on what else this machine does.
-    assert!(samples.len() > 4, "{} samples", samples.len());
+    assert!(samples.len() > 20, "{} samples", samples.len());
     assert!(samples.iter().all(|sample| sample.0 == pid));
 }
 

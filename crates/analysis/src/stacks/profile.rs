@@ -36,7 +36,8 @@ pub(super) fn in_both<'a>(frame: &'a Frame, module: &'a Module) -> Key<'a> {
     (&frame.name, file_name(&module.name), module.kernel, frame.naming, false)
 }
 
-pub(super) fn file_name(path: &str) -> &str {
+/// The last part of a path.
+pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
