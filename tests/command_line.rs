@@ -51,7 +51,7 @@ fn help_version_completions_and_manual_are_printed_and_nothing_is_done() {
         let script = place.call(&format!("completions {shell}"));
         script.code(0).prints(word).prints("dry-run");
         assert!(shell == "fish" || script.stdout.contains("station-stats"), "{shell}");
-        // zsh offers possible values alone unless it is told that a file will do.
+        // By itself zsh completes possible values only, and no files.
         let studies = script.stdout.matches("study file:_headroom_study'").count();
         let either = script.stdout.contains("_headroom_study() {\n    _alternative 'studies:");
         assert_eq!((studies > 3, either), (shell == "zsh", shell == "zsh"), "{}", script.stdout);

@@ -279,7 +279,7 @@ fn a_device_that_is_lent_by_commands_is_always_taken_back() {
     let given = || fs::read_to_string(place.path("given")).unwrap_or_default().lines().count();
     lent("touch lent").words("1s").run().code(0);
     assert_eq!((given(), place.path("lent").exists()), (1, false));
-    // Nothing of somebody else's is taken back.
+    // A device that another user holds is not released.
     let ended = lent("echo alice >&2; exit 75").words("1s --quiet").run();
     ended.code(4).says("ap is held by alice; wait until it is free").in_one_line();
     assert_eq!(given(), 1);

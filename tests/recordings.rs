@@ -87,8 +87,8 @@ fn functions_have_the_shares_that_perfs_own_report_of_the_same_recording_gives_t
         let name = symbol.trim().strip_prefix("[.] ")?.split('@').next()?;
         Some(((file.trim() == program.name, name.to_owned()), share.trim().to_owned()))
     });
-    // Where a sample met the start, libraries differ: perf is told to leave out what is inlined in them, and it calls an
-    // indirect function's chooser by the function's name. What the program's functions are called in is in every sample.
+    // A few samples of the program's start are in libraries, which perf shows otherwise: without inlined functions, and an
+    // indirect function's resolver by the function's name. All other samples are in the program's functions.
     let is_compared = |(is_own, share): (bool, &str)| {
         is_own || share.trim_end_matches('%').parse::<f64>().unwrap() > 5.0
     };

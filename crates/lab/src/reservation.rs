@@ -122,14 +122,14 @@ impl Watchdog {
         }
     }
 
-    /// Has it release; the last line that is said where that is not done while headroom waits.
+    /// Makes it release the device; the error is its last line of output where that fails or takes longer than [`WAIT`].
     fn release(mut self) -> Result<(), String> {
         if self.ends() {
             return Ok(());
         }
         let said = self.said.message();
         let last = said.rsplit("; ").next().filter(|last| !last.is_empty());
-        Err(last.unwrap_or("nothing is said of it").to_owned())
+        Err(last.unwrap_or("it printed nothing").to_owned())
     }
 
     /// Whether it comes to a good end while headroom waits.

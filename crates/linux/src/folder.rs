@@ -514,7 +514,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Another folder that has its name now is somebody else's.
+        // A folder that got this name meanwhile was made by another process.
         let inode = |of: &Folder| of.metadata().map(|found| (found.dev(), found.ino())).ok();
         let same = |now: Folder| inode(&now) == inode(&self.folder);
         if self.parent.folder(&self.name).is_ok_and(same) {

@@ -106,7 +106,7 @@ pub(crate) fn fold(text: &str, first: &str, others: &str) -> String {
     fold_at(COLUMNS, text, first, others)
 }
 
-/// Folds a paragraph between words, to lines of at most so many columns.
+/// Folds a paragraph between words, into lines of at most `columns`.
 pub fn fold_at(columns: usize, text: &str, first: &str, others: &str) -> String {
     let mut folded = first.to_owned();
     let mut column = first.chars().count();
