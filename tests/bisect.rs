@@ -39,7 +39,7 @@ fn place() -> Place {
         "study.toml",
         "question = \"?\"\n[access-point]\nradios = 3\nclients = [6]\nprograms = [\"steps\"]\n\
          [subject]\nprocess = \"steps\"\nstart = \"steps\"\n\
-         [trial]\nwarm-up = \"1s\"\nwindow = \"2s\"\n[[variant]]\nname = \"work\"\n",
+         [trial]\nwarm-up = \"1s\"\nwindow = \"6s\"\n[[variant]]\nname = \"work\"\n",
     );
     place
 }
